@@ -1,0 +1,52 @@
+# The two commands of the README are `make preview` and `make test`; both set everything up first.
+STACK ?= prod
+BASE ?=
+FORMAT ?= terminal
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PULUMI_ERROR_OUTPUT_STRING := true
+
+.PHONY: setup preview test golden lint format benchmark lock hooks clean
+
+setup: $(VENV)/.installed
+
+$(VENV)/.installed: requirements/bootstrap.txt requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "floodplain needs Python 3.11 or newer; set PYTHON=..."; exit 1; }
+	@echo "setting up $(VENV) (once; about a minute)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes --compile-bytecode requirements/dev.txt
+	@touch $@
+
+preview: setup
+	@$(BIN)/python -m preview report --stack $(STACK) --format $(FORMAT) $(if $(BASE),--base $(BASE))
+
+test: setup
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+golden: setup
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --refresh-golden
+	@git --no-pager diff --stat -- tests
+
+format: setup
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+lint: setup
+	@sh .ci/lint
+
+benchmark: setup
+	@$(BIN)/python -m benchmarks $(NAME)
+
+# Pinned, hashed, without a registry's address.
+lock: setup
+	@for name in bootstrap dev; do \
+	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
+	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/program.in -c requirements/dev.txt -o requirements/program.txt
+	@cp requirements/program.txt components/requirements.txt
+
+hooks: setup
+	@$(BIN)/pre-commit install
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
