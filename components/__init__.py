@@ -1,0 +1,47 @@
+"""Pulumi components of floodplain. Import them from here: `from floodplain_pulumi import SwapNodePool`.
+
+Each class is loaded when it is first asked for, so that the pure modules below (`crd`, `swap_pool`) can be used
+without loading a provider SDK.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .controllers import Controllers, ControllersArgs
+    from .guardrails import Guardrails, GuardrailsArgs
+    from .karpenter_controller import KarpenterController, KarpenterControllerArgs
+    from .platform import Platform, PlatformArgs
+    from .swap_node_pool import SwapNodePool, SwapNodePoolArgs
+
+_HOMES = {
+    "Controllers": "controllers",
+    "ControllersArgs": "controllers",
+    "Guardrails": "guardrails",
+    "GuardrailsArgs": "guardrails",
+    "KarpenterController": "karpenter_controller",
+    "KarpenterControllerArgs": "karpenter_controller",
+    "Platform": "platform",
+    "PlatformArgs": "platform",
+    "SwapNodePool": "swap_node_pool",
+    "SwapNodePoolArgs": "swap_node_pool",
+}
+
+__all__ = [  # noqa: RUF022 in the order of the docs
+    "SwapNodePool",
+    "SwapNodePoolArgs",
+    "KarpenterController",
+    "KarpenterControllerArgs",
+    "Controllers",
+    "ControllersArgs",
+    "Guardrails",
+    "GuardrailsArgs",
+    "Platform",
+    "PlatformArgs",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -1,0 +1,70 @@
+"""From what a caller passes to a component to a validated model, or to errors tied to property paths.
+
+Not for the resources themselves: those are built from the model that `read_args` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
+
+import pulumi
+from pulumi.errors import InputPropertiesError, InputPropertyErrorDetails
+from pydantic import BaseModel, ValidationError
+
+from floodplain.problem import Problem, problems_of
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_args(model: type[M], args: Mapping[str, Any], *, inputs: Collection[str] = ()) -> M:
+    """Validate the plain part of a component's `args` (snake_case keys, as the SDK passes them).
+
+    Keys named in `inputs` may hold Outputs and are left to the component. None means "not set".
+    Raises `InputPropertiesError` with every problem and its camelCase property path, which the engine shows
+    without a traceback in any Pulumi language.
+    """
+    plain = {key: value for key, value in args.items() if key not in inputs}
+    computed = [
+        Problem(path, "is computed by another resource", "give a plain value, so that preview can check it")
+        for path in _output_paths(plain)
+    ]
+    if computed:
+        raise property_errors(model.__name__, computed)
+    try:
+        return model.model_validate(_without_none(plain))
+    except ValidationError as error:
+        raise property_errors(model.__name__, problems_of(error, model)) from None
+
+
+def property_errors(subject: str, problems: Collection[Problem]) -> InputPropertiesError:
+    """The error that reports `problems` by property path; its text alone says everything too."""
+    lines = "\n".join(f"  {problem}" for problem in problems)
+    details = [
+        InputPropertyErrorDetails(property_path=problem.path, reason=str(problem)) for problem in problems
+    ]
+    return InputPropertiesError(f"{subject} has {len(problems)} problem(s):\n{lines}", details)
+
+
+def _output_paths(value: Any, path: str = "") -> list[str]:
+    if isinstance(value, pulumi.Output):
+        return [path]
+    if isinstance(value, Mapping):
+        return [
+            found
+            for key, item in value.items()
+            for found in _output_paths(item, f"{path}.{key}" if path else str(key))
+        ]
+    if isinstance(value, list | tuple):
+        return [
+            found for index, item in enumerate(value) for found in _output_paths(item, f"{path}[{index}]")
+        ]
+    return []
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [_without_none(item) for item in value]
+    return value
