@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .batch_platform import Platform, PlatformArgs
     from .controllers import Controllers, ControllersArgs
     from .guardrails import Guardrails, GuardrailsArgs
     from .karpenter_controller import KarpenterController, KarpenterControllerArgs
-    from .platform import Platform, PlatformArgs
     from .swap_node_pool import SwapNodePool, SwapNodePoolArgs
 
 _HOMES = {
@@ -21,8 +21,8 @@ _HOMES = {
     "GuardrailsArgs": "guardrails",
     "KarpenterController": "karpenter_controller",
     "KarpenterControllerArgs": "karpenter_controller",
-    "Platform": "platform",
-    "PlatformArgs": "platform",
+    "Platform": "batch_platform",
+    "PlatformArgs": "batch_platform",
     "SwapNodePool": "swap_node_pool",
     "SwapNodePoolArgs": "swap_node_pool",
 }

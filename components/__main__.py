@@ -1,23 +1,24 @@
 """The component package: `pulumi package add <repo>.git/components@vX.Y.Z` starts this file.
 
 The whole repository is cloned, so the repository root goes on the path, where `floodplain` and `nodeconfig` are.
+It takes the place of this folder, whose modules must be reachable as `components.*` only.
 """
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from pulumi.provider.experimental import component_provider_host  # noqa: E402
+from pulumi.provider.experimental import component_provider_host
 
-from components import (  # noqa: E402
+from components import (
     Controllers,
     Guardrails,
     KarpenterController,
     Platform,
     SwapNodePool,
 )
-from floodplain import __version__  # noqa: E402
+from floodplain import __version__
 
 if __name__ == "__main__":
     component_provider_host(

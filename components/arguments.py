@@ -40,9 +40,7 @@ def read_args(model: type[M], args: Mapping[str, Any], *, inputs: Collection[str
 def property_errors(subject: str, problems: Collection[Problem]) -> InputPropertiesError:
     """The error that reports `problems` by property path; its text alone says everything too."""
     lines = "\n".join(f"  {problem}" for problem in problems)
-    details = [
-        InputPropertyErrorDetails(property_path=problem.path, reason=str(problem)) for problem in problems
-    ]
+    details = [InputPropertyErrorDetails(property_path=problem.path, reason=str(problem)) for problem in problems]
     return InputPropertiesError(f"{subject} has {len(problems)} problem(s):\n{lines}", details)
 
 
@@ -51,14 +49,10 @@ def _output_paths(value: Any, path: str = "") -> list[str]:
         return [path]
     if isinstance(value, Mapping):
         return [
-            found
-            for key, item in value.items()
-            for found in _output_paths(item, f"{path}.{key}" if path else str(key))
+            found for key, item in value.items() for found in _output_paths(item, f"{path}.{key}" if path else str(key))
         ]
     if isinstance(value, list | tuple):
-        return [
-            found for index, item in enumerate(value) for found in _output_paths(item, f"{path}[{index}]")
-        ]
+        return [found for index, item in enumerate(value) for found in _output_paths(item, f"{path}[{index}]")]
     return []
 
 
