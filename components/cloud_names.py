@@ -1,0 +1,126 @@
+"""Names of things in AWS and Kubernetes that follow from a cluster's name, and the ARNs that follow from those.
+
+Two guarantees. *Always valid*: whatever the free part is, the name keeps to the length and the characters of its kind.
+*No collisions*: two different inputs get two different names, up to a chance of 2**-48, also where names differ only
+by case and IAM would take them for one. A name that would break either is shortened or cleaned and ends in a hash of
+the whole input; every other name stays as one would write it.
+
+Not for names that a person chooses, such as a pool's: those are checked, not changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from floodplain.problem import RuleError
+
+_HASH_DIGITS = 12
+_LOOKS_SHORTENED = re.compile(rf".*-[0-9a-f]{{{_HASH_DIGITS}}}", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What names of one kind may be: at most `limit` characters, each in `characters` (inside of a regex class).
+
+    `case_blind`: two names that differ only by case are one to the service, or capitals are not allowed.
+    `ends`: characters allowed first and last.
+    """
+
+    what: str
+    limit: int
+    characters: str
+    ends: str = ""
+    case_blind: bool = False
+
+    def accepts(self, name: str) -> bool:
+        """Whether `name` is valid as it stands."""
+        ends = self.ends or self.characters
+        whole = rf"[{ends}](?:[{self.characters}]*[{ends}])?"
+        return len(name) <= self.limit and re.fullmatch(whole, name, re.ASCII) is not None
+
+
+# IAM and STS quotas; SQS CreateQueue; EventBridge PutRule; Kubernetes' names and labels. IAM names are unique
+# without regard to case.
+IAM_ROLE = Kind("IAM role", 64, r"A-Za-z0-9_+=,.@-", case_blind=True)
+IAM_POLICY = Kind("IAM policy", 128, r"A-Za-z0-9_+=,.@-", case_blind=True)
+SQS_QUEUE = Kind("SQS queue", 80, r"A-Za-z0-9_-")
+EVENT_RULE = Kind("EventBridge rule", 64, r"A-Za-z0-9_.-")
+LABEL_VALUE = Kind("Kubernetes label value", 63, r"A-Za-z0-9_.-", ends="A-Za-z0-9")
+DNS_LABEL = Kind("Kubernetes name", 63, r"a-z0-9-", ends="a-z0-9", case_blind=True)
+
+
+def cloud_name(kind: Kind, words: str, free: str = "") -> str:
+    """The name of kind `kind` for fixed `words` and the free part, which comes last: `KarpenterNodeRole-prod`.
+
+    `words` are ours and must not run into each other: none of one kind may continue another's with a dash.
+    """
+    plain = f"{words}-{free}" if words and free else words or free
+    ambiguous = _LOOKS_SHORTENED.fullmatch(plain.lower()) or (kind.case_blind and free != free.lower())
+    if kind.accepts(plain) and not ambiguous:
+        return plain
+    readable = plain.lower() if kind is DNS_LABEL else plain
+    readable = re.sub(rf"[^{kind.characters}]", "-", readable, flags=re.ASCII)
+    if kind.ends:
+        readable = re.sub(rf"^[^{kind.ends}]+", "", readable, flags=re.ASCII)
+    readable = readable[: kind.limit - _HASH_DIGITS - 1].rstrip("-_.") or "x"
+    digest = hashlib.sha256(f"{words}\0{free}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{readable}-{digest[:_HASH_DIGITS]}"
+
+
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
+
+# Isolated and sovereign partitions have other service names and are not offered here.
+_PARTITIONS = {"us-gov-": "aws-us-gov", "cn-": "aws-cn"}
+_ELSEWHERE = ("us-iso", "eu-iso", "eusc-")
+
+
+def partition_of(region: str) -> str:
+    """The partition of a region: `aws`, `aws-us-gov` or `aws-cn`. Raises RuleError for what is not one of theirs."""
+    if region.startswith(_ELSEWHERE):
+        raise RuleError(
+            "is in a partition that is not supported",
+            "use a region of the partitions aws, aws-us-gov or aws-cn",
+            value=region,
+        )
+    if not _REGION.fullmatch(region):
+        raise RuleError("is not an AWS region", "write it as eu-central-1", value=region)
+    return next((name for start, name in _PARTITIONS.items() if region.startswith(start)), "aws")
+
+
+def ec2_principal(partition: str) -> str:
+    """The service principal of EC2, which alone has another name in China."""
+    return "ec2.amazonaws.com.cn" if partition == "aws-cn" else "ec2.amazonaws.com"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a cluster is, as ARNs need it."""
+
+    partition: str
+    region: str
+    account_id: str
+
+    def iam(self, resource: str) -> str:
+        """ARN of an IAM resource of the account: `role/NAME`, `policy/NAME`."""
+        return f"arn:{self.partition}:iam::{self.account_id}:{resource}"
+
+    def aws_policy(self, name: str) -> str:
+        """ARN of a policy that AWS manages."""
+        return f"arn:{self.partition}:iam::aws:policy/{name}"
+
+    def regional(self, service: str, resource: str) -> str:
+        """ARN of a resource of the account in the region: `sqs`, `NAME`."""
+        return f"arn:{self.partition}:{service}:{self.region}:{self.account_id}:{resource}"
+
+
+def place_of(region: str, account_id: str) -> Place:
+    """The place of a region and account. Raises RuleError for an unknown region or an odd account id."""
+    if not re.fullmatch(r"\d{12}", account_id, re.ASCII):
+        raise RuleError(
+            "is not an AWS account id",
+            "write its 12 digits in quotes, so that YAML keeps a leading 0",
+            value=account_id,
+        )
+    return Place(partition_of(region), region, account_id)
