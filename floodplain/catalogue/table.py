@@ -1,0 +1,116 @@
+"""The catalogue as text: tab-separated, one instance type a line, comments first. Package data and exchange.
+
+Reads and writes; where the facts come from is catalogue.refresh, what they mean catalogue.instance_type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from floodplain.catalogue.instance_type import InstanceType, name_parts
+from floodplain.problem import Problem
+
+COLUMNS = tuple(field.name for field in fields(InstanceType))
+PACKAGED = "instance-types.tsv"
+
+
+class TableError(ValueError):
+    """A table that cannot be read. `problems` lists every line that is wrong."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+@cache
+def load() -> tuple[InstanceType, ...]:
+    """The packaged instance types, in the table's order."""
+    return parse(files("floodplain.catalogue").joinpath(PACKAGED).read_text(encoding="ascii"))
+
+
+def parse(text: str, origin: str = PACKAGED) -> tuple[InstanceType, ...]:
+    """The types in a table. Raises TableError with every problem."""
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.startswith("#")
+    ]
+    if not lines or tuple(lines[0][1].split("\t")) != COLUMNS:
+        where = f"{origin}, line {lines[0][0] if lines else 1}"
+        remedy = f"its first line must name the columns {', '.join(COLUMNS)}, separated by tabs"
+        raise TableError([Problem(where, "is not a catalogue", remedy)])
+    kinds: list[InstanceType] = []
+    problems: list[Problem] = []
+    seen: set[str] = set()
+    for number, line in lines[1:]:
+        where = f"{origin}, line {number}"
+        cells = line.split("\t")
+        if len(cells) != len(COLUMNS):
+            problems.append(Problem(where, f"has {len(cells)} cells", f"write {len(COLUMNS)}"))
+            continue
+        row = dict(zip(COLUMNS, cells, strict=True))
+        found = [Problem(f"{where}, {name}", rule, "", row[name]) for name, rule in _wrong_cells(row)]
+        if row["name"] in seen:
+            found.append(Problem(where, "is listed twice", "keep one line a type", row["name"]))
+        seen.add(row["name"])
+        problems += found
+        if not found:
+            kinds.append(InstanceType(**{name: _READERS[name](cell) for name, cell in row.items()}))
+    if problems:
+        raise TableError(problems)
+    return tuple(kinds)
+
+
+def render(kinds: Iterable[InstanceType], comment: str = "") -> str:
+    """The table of `kinds`, in their order. `comment` goes before it, each line marked with `#`."""
+    lines = [f"# {line}".rstrip() for line in comment.splitlines()]
+    lines.append("\t".join(COLUMNS))
+    lines += ["\t".join(_cell(getattr(kind, name)) for name in COLUMNS) for kind in kinds]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _optional(text: str) -> int | None:
+    return int(text) if text else None
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(COLUMNS, str),
+    **dict.fromkeys(("generation", "vcpu", "memory_mib", "nvme_gb", "pods"), int),
+    **dict.fromkeys(("network_mbps", "ebs_mbps", "gpu_count"), _optional),
+    "encryption_in_transit": "true".__eq__,
+}
+_CHOICES = {
+    "arch": ("amd64", "arm64"),
+    "storage": ("ssd", "hdd"),
+    "hypervisor": ("nitro", "xen", ""),
+    "encryption_in_transit": ("true", "false"),
+}
+
+
+def _wrong_cells(row: dict[str, str]) -> Iterable[tuple[str, str]]:
+    parts = name_parts(row["name"])
+    if parts is None:
+        yield "name", "is not the name of an instance type"
+    else:
+        for name in ("family", "category", "generation", "size"):
+            if row[name] != str(getattr(parts, name)):
+                yield name, f"does not fit the name {row['name']}"
+    for name, choices in _CHOICES.items():
+        if row[name] not in choices:
+            yield name, f"is none of {', '.join(choice or '(empty)' for choice in choices)}"
+    for name in ("vcpu", "memory_mib", "nvme_gb", "pods"):
+        if not (row[name].isascii() and row[name].isdigit() and int(row[name]) > 0):
+            yield name, "is not a whole number above zero"
+    for name in ("network_mbps", "ebs_mbps", "gpu_count"):
+        if row[name] and not (row[name].isascii() and row[name].isdigit()):
+            yield name, "is neither empty nor a whole number"
