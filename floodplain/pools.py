@@ -13,8 +13,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from floodplain.catalogue import InstanceType, KubeletReserves, allocatable
 from floodplain.problem import Problem, RuleError, problems_of, raise_rules
 from floodplain.settings import Settings
+from floodplain.swap import Number, disk_left_bytes, swap_file_bytes, swap_total_bytes
 
 SCHEMA_VERSION = 1
 
@@ -104,6 +106,27 @@ class PoolDocument(Settings):
     def largest_job_memory_bytes(self) -> int:
         """The largest memory request of one pod: the largest type less headroom and overhead."""
         return max(0, self.largest_allocatable_memory_bytes - self.headroom_bytes - self.overhead_bytes)
+
+
+def pool_type(
+    kind: InstanceType, *, ratio: Number, images_bytes: int, reserves: KubeletReserves | None = None
+) -> PoolType:
+    """The entry of one instance type in a pool with this swap ratio and these kubelet reserves."""
+    offered = allocatable(kind, reserves)
+    left = disk_left_bytes(
+        memory_bytes=kind.memory_bytes, nvme_bytes=kind.nvme_bytes, ratio=ratio, images_bytes=images_bytes
+    )
+    return PoolType(
+        name=kind.name,
+        vcpu=kind.vcpu,
+        memory_bytes=kind.memory_bytes,
+        nvme_bytes=kind.nvme_bytes,
+        allocatable_memory_bytes=offered.memory_bytes,
+        allocatable_cpu_millicores=offered.cpu_millicores,
+        pods=offered.pods,
+        swap_bytes_at_most=swap_total_bytes(swap_file_bytes(kind.memory_bytes, ratio)),
+        ephemeral_bytes_for_pods=max(0, left),
+    )
 
 
 class PoolDocumentError(ValueError):

@@ -21,27 +21,17 @@ Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "
 OPERATORS: Final[tuple[str, ...]] = get_args(Operator)
 
 _AWS = "karpenter.k8s.aws/"
-# Labels of a launch rather than of a type.
-_NOT_OF_TYPES = (
-    "instance-tenancy",
-    "capacity-reservation-type",
-    "capacity-reservation-id",
-    "capacity-reservation-interruptible",
-    "ec2nodeclass",
-    "placement-group-id",
-    "placement-group-partition",
-)
-_OF_TYPES = (
-    *(f"instance-{part}" for part in ("category", "family", "generation", "size", "hypervisor")),
-    *(f"instance-cpu{part}" for part in ("", "-manufacturer", "-sustained-clock-speed-mhz")),
-    *(f"instance-{part}" for part in ("memory", "local-nvme", "network-bandwidth", "ebs-bandwidth")),
-    *(f"instance-{part}" for part in ("encryption-in-transit-supported", "capability-flex")),
-    *(f"instance-gpu-{part}" for part in ("name", "manufacturer", "count", "memory")),
-    *(f"instance-accelerator-{part}" for part in ("name", "manufacturer", "count")),
-)
-AWS_LABELS: Final[tuple[str, ...]] = tuple(f"{_AWS}{part}" for part in (*_OF_TYPES, *_NOT_OF_TYPES))
-"""Every label under karpenter.k8s.aws that a NodePool may use."""
-
+# The labels under karpenter.k8s.aws that a NodePool may use: of a type first, then of a launch.
+_AWS_NAMES = """
+    instance-category instance-family instance-generation instance-size instance-cpu instance-cpu-manufacturer
+    instance-cpu-sustained-clock-speed-mhz instance-memory instance-local-nvme instance-network-bandwidth
+    instance-ebs-bandwidth instance-hypervisor instance-encryption-in-transit-supported instance-capability-flex
+    instance-gpu-name instance-gpu-manufacturer instance-gpu-count instance-gpu-memory
+    instance-accelerator-name instance-accelerator-manufacturer instance-accelerator-count
+    instance-tenancy capacity-reservation-type capacity-reservation-id capacity-reservation-interruptible
+    ec2nodeclass placement-group-id placement-group-partition
+"""
+AWS_LABELS: Final[tuple[str, ...]] = tuple(f"{_AWS}{name}" for name in _AWS_NAMES.split())
 # Old spellings that Karpenter reads as the new ones.
 _NORMALIZED = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
