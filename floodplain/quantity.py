@@ -63,9 +63,7 @@ def exact(text: str | int) -> Fraction:
             raise QuantityError(text, "is not a quantity", _hint(text))
         number = Fraction(match["number"].rstrip(".")) * (-1 if match["sign"] == "-" else 1)
         exponent = match["exponent"]
-        value = number * (
-            Fraction(10) ** int(exponent) if exponent else _FACTORS[match["binary"] or match["decimal"]]
-        )
+        value = number * (Fraction(10) ** int(exponent) if exponent else _FACTORS[match["binary"] or match["decimal"]])
     if abs(value) > _LARGEST:
         raise QuantityError(text, "is above 2^63 - 1, the largest quantity of Kubernetes", "write less")
     return value
@@ -141,9 +139,7 @@ def _checked_text(value: Any) -> str:
 QuantityText = Annotated[
     str,
     BeforeValidator(_checked_text),
-    WithJsonSchema(
-        {"anyOf": [{"type": "string", "pattern": _SCHEMA_PATTERN}, {"type": "integer", "minimum": 0}]}
-    ),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": _SCHEMA_PATTERN}, {"type": "integer", "minimum": 0}]}),
 ]
 """A valid quantity, zero or more, kept as written (a bare YAML integer becomes its text)."""
 
@@ -156,8 +152,6 @@ def _checked_bytes(value: Any) -> str:
 BytesText = Annotated[
     str,
     BeforeValidator(_checked_bytes),
-    WithJsonSchema(
-        {"anyOf": [{"type": "string", "pattern": _SCHEMA_PATTERN}, {"type": "integer", "minimum": 0}]}
-    ),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": _SCHEMA_PATTERN}, {"type": "integer", "minimum": 0}]}),
 ]
 """A quantity of memory or storage: like QuantityText, and a whole number of bytes."""

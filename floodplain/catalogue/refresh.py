@@ -1,0 +1,148 @@
+"""Edge: read the instance types of a region from EC2 and write them as a catalogue table.
+
+Whoever runs it needs ec2:DescribeInstanceTypes and nothing else. Imports boto3 when called, not before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from floodplain.catalogue.described import instance_type
+from floodplain.catalogue.instance_type import InstanceType
+from floodplain.catalogue.table import TableError, parse, render
+
+_COMMENT = (
+    "EC2 instance types with instance storage, read from DescribeInstanceTypes by `floodplain catalogue refresh`."
+)
+
+
+class RefreshError(Exception):
+    """EC2 cannot be read or the table cannot be written. The message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """One type whose facts changed: column, old value, new value."""
+
+    name: str
+    values: tuple[tuple[str, object, object], ...]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How a new table differs from the one it replaces."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[Changed, ...] = ()
+
+
+def default_output() -> Path:
+    """The table that this installation reads."""
+    return Path(__file__).with_name("instance-types.tsv")
+
+
+def refresh(output: Path, region: str | None = None) -> Changes:
+    """Replace the table at `output` by what EC2 says of a region, and tell what changed.
+
+    The file is replaced as a whole or not at all. Raises RefreshError.
+    """
+    kinds = sort_types(read_region(region))
+    if not kinds:
+        raise RefreshError("EC2 named no instance type with local NVMe; nothing was written. Try another region.")
+    try:
+        previous = parse(output.read_text(encoding="utf-8"), output.name) if output.exists() else ()
+    except (OSError, ValueError) as error:
+        hint = "Name another file, or remove this one to write it anew."
+        reason = str(error) if isinstance(error, TableError) else f"{output} cannot be read ({error})."
+        raise RefreshError(f"{reason}\n{hint}") from error
+    _replace(output, render(kinds, _COMMENT))
+    return compare(previous, kinds)
+
+
+def read_region(region: str | None = None) -> tuple[InstanceType, ...]:
+    """The instance types with local NVMe that EC2 knows in a region, page by page. Raises RefreshError."""
+    try:
+        import boto3  # type: ignore[import-untyped]
+        from botocore.config import Config  # type: ignore[import-untyped]
+        from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+    except ModuleNotFoundError as error:
+        raise RefreshError("Reading EC2 needs boto3: pip install 'floodplain[cli]'.") from error
+    try:
+        config = Config(connect_timeout=10, read_timeout=60, retries={"mode": "standard", "max_attempts": 4})
+        client: Any = boto3.client("ec2", region_name=region, config=config)
+        pages = client.get_paginator("describe_instance_types").paginate(
+            Filters=[{"Name": "instance-storage-supported", "Values": ["true"]}]
+        )
+        found = [instance_type(info) for page in pages for info in page["InstanceTypes"]]
+    except (BotoCoreError, ClientError) as error:
+        raise RefreshError(_advice(error)) from error
+    return tuple(kind for kind in found if kind is not None)
+
+
+def sort_types(kinds: Iterable[InstanceType]) -> tuple[InstanceType, ...]:
+    """By family, then size, bare metal last: the order of the table."""
+    return tuple(sorted(kinds, key=lambda kind: (kind.family, kind.metal, kind.vcpu, kind.memory_mib, kind.name)))
+
+
+def compare(before: Iterable[InstanceType], after: Iterable[InstanceType]) -> Changes:
+    """What was added, removed and changed, by name."""
+    old = {kind.name: kind for kind in before}
+    new = {kind.name: kind for kind in after}
+    changed = []
+    for name in sorted(old.keys() & new.keys()):
+        values = tuple(
+            (field.name, getattr(old[name], field.name), getattr(new[name], field.name))
+            for field in fields(InstanceType)
+            if getattr(old[name], field.name) != getattr(new[name], field.name)
+        )
+        if values:
+            changed.append(Changed(name, values))
+    return Changes(tuple(sorted(new.keys() - old.keys())), tuple(sorted(old.keys() - new.keys())), tuple(changed))
+
+
+def _replace(output: Path, text: str) -> None:
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
+        with os.fdopen(handle, "w", encoding="ascii", newline="\n") as file:
+            file.write(text)
+        # mkstemp makes files private; a table is as readable as the one it replaces.
+        Path(temporary).chmod(output.stat().st_mode & 0o777 if output.exists() else 0o644)
+        Path(temporary).replace(output)
+    except OSError as error:
+        raise RefreshError(
+            f"{output} cannot be written ({error.strerror}). Name another file with --output."
+        ) from error
+    finally:
+        if temporary:
+            with contextlib.suppress(FileNotFoundError):
+                Path(temporary).unlink()
+
+
+_ADVICE = {
+    "NoRegionError": "No AWS region is set. Give --region, or set AWS_REGION.",
+    "NoCredentialsError": "No AWS credentials were found. Sign in (aws sso login) or set AWS_PROFILE.",
+    "PartialCredentialsError": "The AWS credentials are incomplete. Sign in anew or set AWS_PROFILE.",
+    "ProfileNotFound": "Set AWS_PROFILE to a profile that exists.",
+    "InvalidRegionError": "Give --region the name of a region, such as eu-central-1.",
+    "EndpointConnectionError": "Check the region's name and the network.",
+    "ConnectTimeoutError": "Check the region's name and the network.",
+    "UnauthorizedOperation": "These credentials lack ec2:DescribeInstanceTypes.",
+    "AuthFailure": "AWS does not accept these credentials. Sign in anew, and check that the region is enabled.",
+    "RequestExpired": "The credentials have expired. Sign in anew.",
+    "ExpiredToken": "The credentials have expired. Sign in anew.",
+    "OptInRequired": "The account has not enabled this region.",
+}
+
+
+def _advice(error: Exception) -> str:
+    code = getattr(error, "response", {}).get("Error", {}).get("Code", type(error).__name__)
+    advice = _ADVICE.get(code)
+    return f"EC2 cannot be read: {error}{'' if str(error).endswith('.') else '.'}{f' {advice}' if advice else ''}"

@@ -1,0 +1,155 @@
+"""The command `floodplain`. Edge: reads arguments, prints; every answer is computed elsewhere.
+
+Whatever a subcommand needs is imported inside it, so that `--help` stays fast.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+try:
+    import typer
+except ModuleNotFoundError as missing:  # the library alone does not bring the command's packages
+    raise SystemExit("The command needs typer, rich and boto3: pip install 'floodplain[cli]'") from missing
+
+if TYPE_CHECKING:
+    from floodplain.catalogue.refresh import Changes
+    from floodplain.swap import TypeFit
+
+app = typer.Typer(
+    name="floodplain",
+    help="Places for the memory peaks of batch jobs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+catalogue = typer.Typer(help="Instance types with local NVMe.", no_args_is_help=True)
+app.add_typer(catalogue, name="catalogue")
+
+_IMAGES = "30Gi"
+_PER_MEMORY = 1.0
+
+
+@app.callback()
+def _root() -> None:
+    """Places for the memory peaks of batch jobs."""
+
+
+@catalogue.command("refresh")
+def catalogue_refresh(
+    region: Annotated[str | None, typer.Option(help="AWS region; default: from the environment.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="File to write; default: the table this installation reads.")
+    ] = None,
+) -> None:
+    """Read the instance types of a region from EC2 and write them as a table. Prints what changed."""
+    from floodplain.catalogue.refresh import RefreshError, default_output, refresh
+
+    target = output or default_output()
+    try:
+        changes = refresh(target, region)
+    except RefreshError as error:
+        _fail(str(error))
+    for line in _change_lines(changes):
+        typer.echo(line)
+    typer.echo(f"{target}: {len(changes.added)} added, {len(changes.removed)} removed, {len(changes.changed)} changed")
+
+
+@catalogue.command("show")
+def catalogue_show(
+    family: Annotated[list[str] | None, typer.Option(help="Only this family; may be repeated.")] = None,
+    swap_ratio: Annotated[float, typer.Option(min=0, max=64, help="Swap / memory that is wanted.")] = 2,
+    per_memory: Annotated[
+        float, typer.Option(min=0, help="Ephemeral storage that pods may ask per byte of memory.")
+    ] = _PER_MEMORY,
+    images: Annotated[str, typer.Option(help="Disk kept for container images.")] = _IMAGES,
+) -> None:
+    """Show instance types, what Karpenter lets pods have, and the largest swap ratio each disk holds."""
+    import difflib
+
+    from floodplain.catalogue import load
+    from floodplain.problem import RuleError
+    from floodplain.quantity import QuantityError, to_bytes
+    from floodplain.swap import type_fit
+
+    kinds = load()
+    known = sorted({kind.family for kind in kinds})
+    for wanted in family or ():
+        if wanted not in known:
+            near = difflib.get_close_matches(wanted, known, n=3)
+            hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
+            _fail(f"--family: {wanted!r} is no family with local NVMe; {hint}")
+    try:
+        images_bytes = to_bytes(images)
+    except QuantityError as error:
+        _fail(f"--images: {error}")
+    try:
+        fits = [
+            type_fit(kind, ratio=swap_ratio, ephemeral_per_memory=per_memory, images_bytes=images_bytes)
+            for kind in kinds
+            if not family or kind.family in family
+        ]
+    except RuleError as error:
+        _fail(f"{error.value} {error}")
+    _print_fits(
+        fits,
+        f"k: the largest swap / memory beside {per_memory:g} x memory of ephemeral storage and {images} of images, "
+        f"in 85 % of the disk. Red and marked: {swap_ratio:g} does not fit.",
+    )
+
+
+def _print_fits(fits: list[TypeFit], caption: str) -> None:
+    import math
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from floodplain.catalogue import allocatable
+    from floodplain.quantity import MIB
+
+    table = Table(caption=caption, caption_justify="left")
+    table.add_column("Type", no_wrap=True)
+    for heading in ("vCPU", "RAM GiB", "NVMe GB", "Allocatable MiB", "k"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for fit in fits:
+        kind = fit.kind
+        # Cut, not rounded: the figure shown must fit.
+        largest = f"{math.floor(fit.largest_ratio * 100) / 100:.2f}"
+        table.add_row(
+            kind.name,
+            str(kind.vcpu),
+            f"{kind.memory_mib / 1024:g}",
+            str(kind.nvme_gb),
+            str(allocatable(kind).memory_bytes // MIB),
+            largest if fit.fits else "spinning disk" if fit.spinning else f"{largest} no",
+            style=None if fit.fits else "red",
+        )
+    Console().print(table)
+
+
+def _change_lines(changes: Changes) -> list[str]:
+    lines = [f"+ {name}" for name in changes.added]
+    lines += [f"- {name}" for name in changes.removed]
+    for one in changes.changed:
+        values = ", ".join(f"{column} {_text(old)} -> {_text(new)}" for column, old, new in one.values)
+        lines.append(f"~ {one.name}: {values}")
+    return lines
+
+
+def _text(value: object) -> str:
+    return "(none)" if value in (None, "") else str(value)
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(1)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()
+
+
+if __name__ == "__main__":
+    main()
