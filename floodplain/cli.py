@@ -94,7 +94,7 @@ def catalogue_show(
         _fail(f"{error.value} {error}")
     _print_fits(
         fits,
-        f"k: the largest swap / memory beside {per_memory:g} x memory of ephemeral storage and {images} of images, "
+        f"For pods: allocatable by Karpenter's estimate. k: the largest swap / memory beside {per_memory:g} x memory of ephemeral storage and {images} of images, "
         f"in 85 % of the disk. Red and marked: {swap_ratio:g} does not fit.",
     )
 
@@ -110,7 +110,7 @@ def _print_fits(fits: list[TypeFit], caption: str) -> None:
 
     table = Table(caption=caption, caption_justify="left")
     table.add_column("Type", no_wrap=True)
-    for heading in ("vCPU", "RAM GiB", "NVMe GB", "Allocatable MiB", "k"):
+    for heading in ("vCPU", "RAM GiB", "NVMe GB", "For pods MiB", "k"):
         table.add_column(heading, justify="right", no_wrap=True)
     for fit in fits:
         kind = fit.kind
@@ -122,7 +122,7 @@ def _print_fits(fits: list[TypeFit], caption: str) -> None:
             f"{kind.memory_mib / 1024:g}",
             str(kind.nvme_gb),
             str(allocatable(kind).memory_bytes // MIB),
-            largest if fit.fits else "spinning disk" if fit.spinning else f"{largest} no",
+            largest if fit.fits else "HDD no" if fit.spinning else f"{largest} no",
             style=None if fit.fits else "red",
         )
     Console().print(table)
