@@ -9,16 +9,16 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from pulumi.provider.experimental import component_provider_host
+from pulumi.provider.experimental import component_provider_host  # noqa: E402
 
-from components import (
+from components import (  # noqa: E402
     Controllers,
     Guardrails,
     KarpenterController,
     Platform,
     SwapNodePool,
 )
-from floodplain import __version__
+from floodplain import __version__  # noqa: E402
 
 if __name__ == "__main__":
     component_provider_host(

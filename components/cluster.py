@@ -1,0 +1,48 @@
+"""Facts about the cluster that exists already: its name and what runs on it.
+
+Versions that cannot go together are refused here, once, for every component.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, model_validator
+
+from floodplain.problem import RuleError
+from floodplain.settings import Settings
+
+from . import compatibility
+
+_CLUSTER_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
+
+
+def _cluster_name(name: str) -> str:
+    if not _CLUSTER_NAME.fullmatch(name):
+        raise RuleError(
+            "is not an EKS cluster name",
+            "use 1 to 100 letters, digits, dashes and underscores, starting with a letter or digit",
+        )
+    return name
+
+
+ClusterName = Annotated[str, AfterValidator(_cluster_name)]
+
+
+class ClusterVersions(Settings):
+    """The cluster a pool belongs to.
+
+    `vm_memory_overhead_percent` is Karpenter's setting of that name, a share (0.075 is 7.5 %): a pool's
+    allocatable memory depends on it.
+    """
+
+    name: ClusterName
+    kubernetes_version: str
+    karpenter_version: str = compatibility.DEFAULT_KARPENTER
+    vm_memory_overhead_percent: float = Field(default=0.075, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _versions_go_together(self) -> ClusterVersions:
+        compatibility.check(self.kubernetes_version, self.karpenter_version)
+        return self

@@ -1,0 +1,101 @@
+"""When Karpenter may take a pool's nodes away, and what a running job is owed."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from pydantic import Field, model_validator
+
+from floodplain import duration
+from floodplain.duration import Duration, DurationOrNever
+from floodplain.problem import RuleError
+from floodplain.settings import Settings
+
+_NODES = re.compile(r"(100|[0-9]{1,2})%|[0-9]+")
+GRACE_BEYOND_LONGEST_JOB_SECONDS = 3600
+
+
+class DisruptionReason(StrEnum):
+    """Why Karpenter replaces or removes a node of its own accord."""
+
+    EMPTY = "Empty"
+    """No pod runs on the node."""
+    DRIFTED = "Drifted"
+    """The node no longer matches its NodePool or EC2NodeClass."""
+    UNDERUTILIZED = "Underutilized"
+    """Pods would fit on fewer or cheaper nodes."""
+
+
+class Budget(Settings):
+    """How many nodes may be disrupted at a time: a number or a percentage, always or on a schedule."""
+
+    nodes: str
+    reasons: tuple[DisruptionReason, ...] = ()
+    schedule: str | None = None
+    duration: Duration | None = None
+
+    @model_validator(mode="after")
+    def _rules(self) -> Budget:
+        if not _NODES.fullmatch(self.nodes):
+            raise RuleError("is neither a number nor a percentage", "write '1' or '10%'", ("nodes",), self.nodes)
+        if (self.schedule is None) != (self.duration is None):
+            raise RuleError("`schedule` and `duration` go together", "give both or neither")
+        return self
+
+    def manifest(self) -> dict[str, object]:
+        """The budget as Karpenter reads it."""
+        keys: dict[str, object] = {
+            "nodes": self.nodes,
+            "reasons": [reason.value for reason in self.reasons],
+            "schedule": self.schedule,
+            "duration": self.duration,
+        }
+        return {key: value for key, value in keys.items() if value not in (None, [])}
+
+
+class DisruptionSettings(Settings):
+    """NodePool disruption. Consolidation is always WhenEmpty: a job is never moved to save money.
+
+    By default one drifted node is replaced at a time and empty nodes go at once. Drift evicts pods even under
+    WhenEmpty, so `termination_grace_period` (default: the longest job and an hour) is what a job can count on.
+    """
+
+    consolidate_after: DurationOrNever = "1m"
+    budgets: tuple[Budget, ...] = Field(
+        default=(
+            Budget(nodes="1", reasons=(DisruptionReason.DRIFTED,)),
+            Budget(nodes="100%", reasons=(DisruptionReason.EMPTY,)),
+        ),
+        max_length=50,
+    )
+    expire_after: DurationOrNever = "720h"
+    termination_grace_period: Duration | None = None
+
+    def grace_period(self, longest_job: str) -> str:
+        """terminationGracePeriod: as set, or the longest job and an hour."""
+        if self.termination_grace_period is not None:
+            return self.termination_grace_period
+        return duration.text(duration.parse(longest_job) + GRACE_BEYOND_LONGEST_JOB_SECONDS)
+
+    def check_longest_job(self, longest_job: str) -> None:
+        """Refuse settings under which a node's end would cut off the longest job.
+
+        Karpenter's expiry and grace period override do-not-disrupt and budgets (karpenter.sh, disruption).
+        """
+        wanted = duration.parse(longest_job)
+        if self.expire_after != "Never" and duration.parse(self.expire_after) < wanted:
+            raise RuleError(
+                f"is shorter than the longest job ({longest_job}), which node expiry would cut off",
+                f"set it to {longest_job} or more, or to Never",
+                ("disruption", "expireAfter"),
+                self.expire_after,
+            )
+        grace = self.termination_grace_period
+        if grace is not None and duration.parse(grace) < wanted:
+            raise RuleError(
+                f"is shorter than the longest job ({longest_job}); at its end pods are killed",
+                f"set it to {longest_job} or more, or leave it out",
+                ("disruption", "terminationGracePeriod"),
+                grace,
+            )

@@ -1,0 +1,271 @@
+"""The settings of one pool whose jobs spill their memory peak to swap on local NVMe.
+
+Everything that can be checked without the cloud is checked here. What the settings become is in `pool_objects`,
+which instance types they admit in `pool_types`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from floodplain import quantity
+from floodplain.duration import Duration
+from floodplain.problem import RuleError, raise_rules
+from floodplain.quantity import QuantityText
+from floodplain.settings import Settings
+
+from .cluster import ClusterVersions
+from .pool_cloud import AmiSettings, RootVolume, SelectorTerm, check_terms
+from .pool_disruption import DisruptionSettings
+from .pool_kubelet import KubeletSettings
+from .pool_types import Architecture, family_problems
+
+DOMAIN = "floodplain.dev"
+POOL_LABEL = f"{DOMAIN}/pool"
+PAUSE_IMAGE = "registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a"
+"""Kubernetes' pause image, pinned by digest (multi-architecture)."""
+
+# "floodplain-headroom-" and a pool name must fit a DNS label of 63 characters.
+_POOL_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+_LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+
+def _pool_name(name: str) -> str:
+    if not _POOL_NAME.fullmatch(name):
+        raise RuleError(
+            "is not a pool name", "use 1 to 40 lower-case letters, digits and dashes, starting with a letter"
+        )
+    return name
+
+
+def _label_value(value: str) -> str:
+    if not _LABEL_VALUE.fullmatch(value):
+        raise RuleError("is not a label value", "use at most 63 letters, digits, dots, dashes and underscores")
+    return value
+
+
+def _label_key(key: str) -> str:
+    if not _LABEL_KEY.fullmatch(key):
+        raise RuleError("is not a label key", f"write [domain/]name, such as {DOMAIN}/pool")
+    return key
+
+
+def role_name(role: str) -> str:
+    if role.startswith("arn:"):
+        raise RuleError(
+            "is an ARN; Karpenter compares role names and would never match it",
+            f"write the name: {role.rsplit('/', 1)[-1]}",
+        )
+    if not re.fullmatch(r"[\w+=,.@-]{1,64}", role):
+        raise RuleError("is not a role name", "use 1 to 64 letters, digits and +=,.@-_")
+    return role
+
+
+PoolName = Annotated[str, AfterValidator(_pool_name)]
+LabelValue = Annotated[str, AfterValidator(_label_value)]
+LabelKey = Annotated[str, AfterValidator(_label_key)]
+RoleName = Annotated[str, AfterValidator(role_name)]
+
+
+class CapacityType(StrEnum):
+    """How the instances are bought."""
+
+    ON_DEMAND = "on-demand"
+    """Never taken back by AWS; right for jobs of hours."""
+    SPOT = "spot"
+    """Cheaper, taken back with two minutes' notice."""
+    RESERVED = "reserved"
+    """From capacity reservations."""
+
+
+class TaintEffect(StrEnum):
+    """Kubernetes taint effects that keep pods away."""
+
+    NO_SCHEDULE = "NoSchedule"
+    """Pods without the toleration are not placed."""
+    NO_EXECUTE = "NoExecute"
+    """Pods without the toleration are also evicted."""
+
+
+class GuardrailMode(StrEnum):
+    """What the guardrails do about a pod that breaks the pool's rules."""
+
+    ENFORCE = "enforce"
+    """Refuse the pod."""
+    AUDIT = "audit"
+    """Admit it, warn its author and write an audit annotation."""
+    OFF = "off"
+    """Nothing."""
+
+
+class PoolLimits(Settings):
+    """Most that the pool may own. Karpenter counts whole nodes, not what pods request."""
+
+    cpu: Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)]
+    memory: QuantityText
+    nodes: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _cpu_is_a_quantity(self) -> PoolLimits:
+        try:
+            quantity.to_millicores(self.cpu)
+        except RuleError as error:
+            raise RuleError(error.rule, error.remedy, ("cpu",), self.cpu) from None
+        return self
+
+    def manifest(self) -> dict[str, str]:
+        """NodePool spec.limits."""
+        nodes = {} if self.nodes is None else {"nodes": str(self.nodes)}
+        return {"cpu": self.cpu, "memory": self.memory, **nodes}
+
+
+class Taint(Settings):
+    """The taint that keeps unprepared pods away."""
+
+    key: LabelKey = POOL_LABEL
+    value: LabelValue
+    effect: TaintEffect = TaintEffect.NO_SCHEDULE
+
+
+class SwapSettings(Settings):
+    """The swap file of each node and how jobs are sized against it.
+
+    `ratio` is k: swap per byte of node memory. `margin` m and `hot_share` enter the limit formula:
+    limit = max(((1 + m) x peak + k MiB) / (1 + k), hot_share x peak).
+    """
+
+    ratio: float = Field(default=2.0, gt=0, le=16)
+    margin: float = Field(default=0.2, ge=0, le=10)
+    hot_share: float = Field(default=0.5, ge=0, le=1)
+    swappiness: int = Field(default=10, ge=0, le=200)
+    start_timeout: Duration = "5m"
+    power_off_on_failure: bool = True
+
+
+class DiskSettings(Settings):
+    """How the NVMe disk is shared: swap first, then pods' ephemeral storage and images.
+
+    `per_memory` caps a pod's ephemeral-storage request, in bytes per byte of its memory request; `images` is
+    kept for container images and logs.
+    """
+
+    per_memory: float = Field(default=1.0, ge=0, le=64)
+    images: QuantityText = "20Gi"
+
+
+class PriorityClassSettings(Settings):
+    """The PriorityClass of the pool's jobs. System classes get no swap, so values stay far below theirs."""
+
+    value: int = Field(default=0, ge=-1_000_000_000, le=1_000_000)
+    preempts: bool = False
+
+
+class SwapPool(Settings):
+    """One swap-backed pool, as it stands under `pools` in a stack file."""
+
+    name: PoolName
+    families: tuple[str, ...] = Field(min_length=1)
+    limits: PoolLimits
+    ami: AmiSettings
+    architecture: Architecture = Architecture.AMD64
+    vcpus: tuple[int, ...] = ()
+    capacity_types: tuple[CapacityType, ...] = Field(default=(CapacityType.ON_DEMAND,), min_length=1)
+    zones: tuple[str, ...] = ()
+    taint: Taint | None = None
+    labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
+    swap: SwapSettings = SwapSettings()
+    disk: DiskSettings = DiskSettings()
+    kubelet: KubeletSettings = KubeletSettings()
+    single_process_oom_kill: bool = False
+    subnets: tuple[SelectorTerm, ...] = Field(default=(), max_length=30)
+    security_groups: tuple[SelectorTerm, ...] = Field(default=(), max_length=30)
+    root_volume: RootVolume = RootVolume()
+    longest_job: Duration = "48h"
+    disruption: DisruptionSettings = DisruptionSettings()
+    headroom: QuantityText = "256Mi"
+    headroom_image: str = PAUSE_IMAGE
+    overhead: QuantityText = "16Mi"
+    priority: PriorityClassSettings = PriorityClassSettings()
+    guardrails: GuardrailMode = GuardrailMode.ENFORCE
+    weight: int | None = Field(default=None, ge=1, le=100)
+    extra_scripts: tuple[str, ...] = ()
+    tags: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _rules(self) -> SwapPool:
+        raise_rules(_broken_rules(self))
+        return self
+
+    @property
+    def node_taint(self) -> Taint:
+        """The taint as set, or `floodplain.dev/pool=<name>:NoSchedule`."""
+        return self.taint or Taint(value=self.name)
+
+    @property
+    def runtime_class(self) -> str:
+        """Name of the RuntimeClass and of the PriorityClass."""
+        return f"floodplain-{self.name}"
+
+
+_TAGS_OF_KARPENTER = re.compile(
+    r"eks:eks-cluster-name|kubernetes\.io/cluster/.*|karpenter\.sh/node(pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
+)
+
+
+def _broken_rules(pool: SwapPool) -> Iterator[RuleError]:
+    for key, terms, prefix in (("subnets", pool.subnets, "subnet"), ("security_groups", pool.security_groups, "sg")):
+        try:
+            check_terms(terms, prefix)
+        except RuleError as error:
+            yield RuleError(error.rule, error.remedy, (key, *error.path), error.value)
+    try:
+        pool.disruption.check_longest_job(pool.longest_job)
+    except RuleError as error:
+        yield error
+    for key in pool.tags:
+        if not key or _TAGS_OF_KARPENTER.fullmatch(key):
+            yield RuleError("is a tag that Karpenter sets itself", "remove it", ("tags", key), pool.tags[key])
+    for key in pool.labels:
+        if key == POOL_LABEL or "karpenter.sh" in key or key == "kubernetes.io/hostname":
+            yield RuleError("is a label that is set for you", "remove it", ("labels", key), pool.labels[key])
+    for index, value in enumerate(pool.vcpus):
+        if value < 1 or value in pool.vcpus[:index]:
+            yield RuleError("is not a number of vCPUs, or is given twice", "mend the list", ("vcpus", index), value)
+    yield from family_problems(
+        families=pool.families,
+        architecture=pool.architecture,
+        vcpus=pool.vcpus,
+        swap_ratio=pool.swap.ratio,
+        disk_per_memory=pool.disk.per_memory,
+        images_bytes=quantity.to_bytes(pool.disk.images),
+        kubelet=pool.kubelet,
+    )
+
+
+def stack_problems(pool: SwapPool, *, protected: bool) -> Iterator[RuleError]:
+    """Rules that depend on where the pool is used: protected stacks pin their machine image."""
+    if protected and not pool.ami.pinned:
+        yield RuleError(
+            "follows the newest image, so the fleet would roll whenever AWS publishes one",
+            "pin it in a protected stack, for example al2023@v20260714",
+            ("ami", "alias"),
+            pool.ami.alias,
+        )
+
+
+class SwapNodePoolSettings(SwapPool):
+    """What `SwapNodePool` takes: the pool, the cluster it belongs to and whether the stack is protected."""
+
+    cluster: ClusterVersions
+    protected: bool = False
+
+    @model_validator(mode="after")
+    def _where_it_is_used(self) -> SwapNodePoolSettings:
+        raise_rules(stack_problems(self, protected=self.protected))
+        return self
