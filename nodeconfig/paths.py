@@ -50,3 +50,7 @@ class NodePaths:
     @property
     def block_devices(self) -> str:
         return f"{self.root}/sys/class/block"
+
+    @property
+    def cgroups(self) -> str:
+        return f"{self.root}/sys/fs/cgroup"

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from floodplain import duration
 from floodplain.quantity import to_bytes
 
-from . import arithmetic
+from . import reserve
 from .paths import MOUNT_UNIT, NodePaths
 from .settings import BootSettings, NodeTuning, PlainSettings
 
@@ -52,19 +52,19 @@ def kubelet_config(settings: NodeTuning, *, swap: bool) -> dict[str, Any]:
 
 
 def memory_script(settings: NodeTuning, paths: NodePaths, *, swap: bool) -> str:
-    """The program that sets the kernel's memory reserve for the node's size (arithmetic.kernel_reserve)."""
+    """The program that sets the kernel's memory reserve for the node's size (reserve.kernel_reserve)."""
     return render(
         "memory.sh.j2",
         paths=paths,
         swap=swap,
         swappiness=settings.swappiness,
         page_cluster=settings.page_cluster,
-        least_kib=arithmetic.MIN_FREE_LEAST_KIB,
-        most_kib=arithmetic.MIN_FREE_MOST_KIB,
-        gap_least_kib=arithmetic.GAP_LEAST_KIB,
-        gap_most_kib=arithmetic.GAP_MOST_KIB,
-        scale_least=arithmetic.SCALE_LEAST,
-        scale_most=arithmetic.SCALE_MOST,
+        least_kib=reserve.MIN_FREE_LEAST_KIB,
+        most_kib=reserve.MIN_FREE_MOST_KIB,
+        gap_least_kib=reserve.GAP_LEAST_KIB,
+        gap_most_kib=reserve.GAP_MOST_KIB,
+        scale_least=reserve.SCALE_LEAST,
+        scale_most=reserve.SCALE_MOST,
     )
 
 
@@ -79,7 +79,7 @@ def swap_script(settings: BootSettings | PlainSettings, paths: NodePaths, *, fil
         file=file,
         folder=file.rpartition("/")[0],
         size_bytes=None if size is None else to_bytes(size),
-        thousandths=None if settings.swap_ratio is None else arithmetic.thousandths(settings.swap_ratio),
+        thousandths=None if settings.swap_ratio is None else reserve.thousandths(settings.swap_ratio),
         reserve_bytes=to_bytes(settings.disk_reserve),
         textfile=None if textfile is None else f"{paths.root}{textfile}",
         instance_store=instance_store,

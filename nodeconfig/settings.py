@@ -19,8 +19,8 @@ from floodplain.problem import RuleError, raise_rules
 from floodplain.quantity import BytesText, QuantityText, to_bytes
 from floodplain.settings import Settings
 
-from .arithmetic import thousandths
 from .kubelet_fields import broken_kubelet_rules
+from .reserve import thousandths
 from .shell_rules import check_script
 
 SCRIPTS_MOST_BYTES = 4096

@@ -1,10 +1,265 @@
-"""Faults of any user data text."""
+"""Faults of any user data text for AL2023 under Karpenter, also one written by hand.
+
+Most of them are silent: the EC2NodeClass says Ready, and the part is lost, run as something else, or the node never
+joins (seen with Karpenter 1.14.1 against a real API server). Independent of how we render: it only reads. Design
+weaknesses of a text that works are in `weak_points`.
+"""
 
 from __future__ import annotations
 
-from floodplain.problem import Problem
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from floodplain.problem import ABSENT, Problem
+
+from .archive import HEADERS, Archive, Part, read_archive
+from .kubelet_fields import OVERWRITTEN_BY_KARPENTER, SEEN_BY_KARPENTER
+from .shell_rules import is_yaml_map, kernel_key_lines
+
+EC2_MOST_BYTES = 16_384
+"""EC2's limit on user data before base64; Karpenter does not compress (UserDataSizeLimitExceeded)."""
+
+KARPENTER_BYTES = 3 * 1024
+"""Room for Karpenter's own part: the cluster's certificate (about 1.5 KB), taints, labels, kubelet settings."""
+
+_ENCODINGS = ("7bit", "8bit", "binary")
+_FOREIGN_BOUNDARY = re.compile(r"^--(\S+)[ \t]*\n(?=content-type:)", re.MULTILINE | re.IGNORECASE)
+_SWAP_ON = re.compile(r"^(?!\s*#).*\bswapon\b", re.MULTILINE)
 
 
 def problems_of_user_data(text: str) -> list[Problem]:
-    """Placeholder until the checker lands."""
-    return []
+    """Everything wrong with `text`, from its first line to its last; empty for a good one.
+
+    Paths name the line, or the part and the line within the whole text.
+    """
+    if not text.strip():
+        return []
+    archive = read_archive(text)
+    found = [*_text_problems(text), *_frame_problems(text, archive)]
+    for number, part in enumerate(archive.parts, start=1):
+        found += _part_problems(number, part)
+    return [*found, *_swap_problems(archive)]
+
+
+def _text_problems(text: str) -> Iterator[Problem]:
+    size = len(text.encode())
+    if size > EC2_MOST_BYTES - KARPENTER_BYTES:
+        yield Problem(
+            "user data",
+            f"bytes are more than {EC2_MOST_BYTES - KARPENTER_BYTES}: EC2 takes {EC2_MOST_BYTES} and "
+            f"Karpenter adds up to {KARPENTER_BYTES}",
+            "shorten it, or fetch scripts at boot",
+            size,
+        )
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.isascii():
+            yield Problem(f"line {number}", "has characters outside ASCII", "use ASCII only", line)
+    if "\r" in text:
+        number = text[: text.index("\r")].count("\n") + 1
+        yield Problem(f"line {number}", "has a carriage return, which Karpenter removes", "use plain line ends")
+
+
+def _frame_problems(text: str, archive: Archive) -> Iterator[Problem]:
+    if archive.bare:
+        yield _bare_problem(text, archive)
+        return
+    if not text.startswith(HEADERS):
+        yield Problem(
+            "line 1",
+            "is blank before the header, so Karpenter finds no headers and the EC2NodeClass is never ready",
+            "let the first byte be the M of MIME-Version",
+        )
+    if not archive.headers.get("content-type", "").lower().startswith("multipart/"):
+        yield Problem(
+            "header Content-Type",
+            "is not multipart, so Karpenter cannot read the archive",
+            'write: Content-Type: multipart/mixed; boundary="//"',
+            archive.headers.get("content-type", ABSENT),
+        )
+        return
+    if not archive.boundary:
+        yield Problem("header Content-Type", "names no boundary", 'write: boundary="//"')
+        return
+    for match in _FOREIGN_BOUNDARY.finditer(text):
+        if match[1] != archive.boundary:
+            yield Problem(
+                f"line {text[: match.start()].count(chr(10)) + 1}",
+                f"begins a part with another boundary than the header's ({archive.boundary}); it is lost silently",
+                f"write --{archive.boundary}",
+                f"--{match[1]}",
+            )
+    if not archive.parts:
+        yield Problem("user data", "has no parts", f"begin each part with a line --{archive.boundary}")
+    elif not archive.closed:
+        yield Problem(
+            "last line",
+            "is not the closing boundary, so the EC2NodeClass is never ready",
+            f"end with a line --{archive.boundary}--",
+        )
+    if archive.lost:
+        yield Problem(f"line {archive.lost[0]}", "lies outside every part and is dropped", "move it into a part")
+
+
+def _bare_problem(text: str, archive: Archive) -> Problem:
+    taken_for = "a NodeConfig" if archive.parts[0].is_node_config else "one shell script"
+    hidden = re.search(r"^(MIME-Version|Content-Type):", text, re.MULTILINE | re.IGNORECASE)
+    if hidden:
+        line = text[: hidden.start()].count("\n") + 1
+        return Problem(
+            "line 1",
+            f"stands before the MIME header of line {line}, so Karpenter takes the whole text for {taken_for}",
+            "let the first byte be the M of MIME-Version",
+            text.split("\n", 1)[0],
+        )
+    return Problem(
+        "line 1",
+        f"is no MIME header, so Karpenter takes the whole text for {taken_for}",
+        "write a MIME archive with a NodeConfig part and a shell part",
+        text.split("\n", 1)[0],
+    )
+
+
+def _part_problems(number: int, part: Part) -> Iterator[Problem]:
+    place = f"part {number}"
+    if part.malformed:
+        yield Problem(
+            f"{place}, line {part.first_line}",
+            "is neither a header nor the blank line that ends the headers",
+            "put a blank line after the part's headers",
+            part.malformed,
+        )
+    encoding = part.headers.get("content-transfer-encoding", "").lower()
+    if encoding and encoding not in _ENCODINGS:
+        yield Problem(
+            f"{place}, Content-Transfer-Encoding",
+            "is dropped by Karpenter and the body passed on still encoded",
+            "write the part as plain text",
+            encoding,
+        )
+    if not (part.is_shell or part.is_node_config):
+        yield Problem(
+            f"{place}, Content-Type",
+            "is not one that an AL2023 node acts on",
+            'use application/node.eks.aws or text/x-shellscript; charset="us-ascii"',
+            part.media_type or ABSENT,
+        )
+    for line, key in kernel_key_lines(part.body):
+        yield Problem(
+            f"{place}, line {part.first_line + line - 1}",
+            "is a kernel setting that kubelet checks at start (protectKernelDefaults)",
+            "remove it",
+            key,
+        )
+    for offset, text in enumerate(part.body.split("\n")):
+        if text.startswith("--//"):
+            yield Problem(
+                f"{place}, line {part.first_line + offset}",
+                "starts with the boundary that Karpenter writes, --//, and may end the part there",
+                "indent or quote it",
+                text,
+            )
+        if "mnt-k8s-disks-0.mount" in text:
+            yield Problem(
+                f"{place}, line {part.first_line + offset}",
+                "has lost the backslash of the mount unit's name",
+                r"write mnt-k8s\x2ddisks-0.mount",
+                text.strip(),
+            )
+    yield from _shell_problems(place, part) if part.is_shell else _node_config_problems(place, part)
+
+
+def _shell_problems(place: str, part: Part) -> Iterator[Problem]:
+    if not part.body.startswith("#!"):
+        yield Problem(
+            f"{place}, line {part.first_line}",
+            "has no shebang, so cloud-init does not run the script",
+            "begin it with #!/bin/bash",
+            part.body.split("\n", 1)[0],
+        )
+    if is_yaml_map(part.body):
+        yield Problem(
+            place, "parses as a YAML map, so Karpenter may take it for a NodeConfig", "add a command, such as set -e"
+        )
+
+
+def _node_config_problems(place: str, part: Part) -> Iterator[Problem]:
+    if not part.is_node_config:
+        return
+    document, problem = _yaml_map(place, part.body)
+    if problem:
+        yield problem
+        return
+    if document.get("kind") != "NodeConfig":
+        yield Problem(f"{place}, kind", "must be NodeConfig", "", document.get("kind", ABSENT))
+    if document.get("apiVersion") != "node.eks.aws/v1alpha1":
+        yield Problem(f"{place}, apiVersion", "must be node.eks.aws/v1alpha1", "", document.get("apiVersion", ABSENT))
+    spec = _map(document.get("spec"))
+    if "cluster" in spec:
+        yield Problem(f"{place}, spec.cluster", "is overwritten by Karpenter's part", "remove it")
+    if "strategy" in _map(_map(spec.get("instance")).get("localStorage")):
+        yield Problem(
+            f"{place}, spec.instance.localStorage.strategy",
+            "hides from Karpenter that pods live on the instance store",
+            "set instanceStorePolicy: RAID0 on the EC2NodeClass",
+        )
+    config = _kubelet(document)
+    for key in (*OVERWRITTEN_BY_KARPENTER, *SEEN_BY_KARPENTER):
+        if key in config:
+            fate = "is overwritten by" if key in OVERWRITTEN_BY_KARPENTER else "is hidden from the plans of"
+            yield Problem(
+                f"{place}, spec.kubelet.config.{key}",
+                f"{fate} Karpenter",
+                "set it in the NodePool or in EC2NodeClass spec.kubelet",
+                config[key],
+            )
+
+
+def _swap_problems(archive: Archive) -> Iterator[Problem]:
+    makes_swap = any(_SWAP_ON.search(part.body) for _, part in archive.shell_parts())
+    config: dict[str, Any] = {}
+    for number, part in archive.node_configs():
+        config |= _kubelet(_yaml_map(f"part {number}", part.body)[0])
+    behaviour = _map(config.get("memorySwap")).get("swapBehavior", "NoSwap")
+    if makes_swap and config.get("failSwapOn", True) is not False:
+        yield Problem(
+            "spec.kubelet.config.failSwapOn",
+            "is not false although the script switches swap on, so kubelet refuses to start",
+            "set failSwapOn: false in the NodeConfig part",
+            config.get("failSwapOn", ABSENT),
+        )
+    if makes_swap and behaviour != "LimitedSwap":
+        yield Problem(
+            "spec.kubelet.config.memorySwap.swapBehavior",
+            "is not LimitedSwap, so no container may use the swap that the script makes",
+            "set memorySwap.swapBehavior: LimitedSwap in the NodeConfig part",
+            behaviour,
+        )
+    if not makes_swap and (behaviour == "LimitedSwap" or config.get("failSwapOn") is False):
+        yield Problem(
+            "spec.kubelet.config",
+            "prepares kubelet for swap, but no shell part switches swap on",
+            "add the swap unit, or remove failSwapOn and memorySwap",
+            {key: config[key] for key in ("failSwapOn", "memorySwap") if key in config},
+        )
+
+
+def _yaml_map(place: str, text: str) -> tuple[dict[str, Any], Problem | None]:
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        return {}, Problem(place, f"is not YAML ({reason})", "mend it; nodeadm would stop the node's start")
+    if not isinstance(document, dict):
+        return {}, Problem(place, "is not a YAML map", "write a NodeConfig object")
+    return document, None
+
+
+def _kubelet(document: dict[str, Any]) -> dict[str, Any]:
+    return _map(_map(_map(document.get("spec")).get("kubelet")).get("config"))
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

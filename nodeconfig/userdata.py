@@ -58,7 +58,6 @@ def boot_script(settings: BootSettings, paths: NodePaths) -> str:
         swap_script=swap_script(settings, paths, file=paths.swap_file, slices=SLICES) if swap else None,
         swap_unit=swap_unit(settings, paths) if swap else None,
         slices=SLICES,
-        nodeadm=True,
         system_reserved=reserved,
         reserved_storage_bytes=own_storage_bytes,
     )

@@ -1,7 +1,6 @@
-"""The two calculations a node makes at boot, in Python: size of the swap file, and the kernel's memory reserve.
+"""What a node computes at boot from its own memory, in Python: the kernel's reserve, and the ratio in integers.
 
-The node's own shell text does the same in integers; tests run both and compare. Not for what kubelet grants
-(floodplain.swap) or what fits a pool (floodplain.catalogue).
+The node's shell text does the same; tests run it and compare. The size of the swap file is floodplain.swap's.
 """
 
 from __future__ import annotations
@@ -12,13 +11,12 @@ from decimal import Decimal
 from floodplain.problem import RuleError
 from floodplain.quantity import GIB, KIB, MIB
 
-PAGE_BYTES = 4096
-
 # Bounds of the reserve, in KiB; see kernel_reserve.
 MIN_FREE_LEAST_KIB = 512 * MIB // KIB
 MIN_FREE_MOST_KIB = 2 * GIB // KIB
 GAP_LEAST_KIB = 256 * MIB // KIB
 GAP_MOST_KIB = 4 * GIB // KIB
+# The kernel's default and what older kernels still take (their maximum is 1000, 3000 today).
 SCALE_LEAST, SCALE_MOST = 10, 1000
 
 
@@ -30,23 +28,23 @@ def thousandths(ratio: Decimal) -> int:
     return int(scaled)
 
 
-def swap_bytes(memory_bytes: int, ratio: Decimal, page_bytes: int = PAGE_BYTES) -> int:
-    """SwapTotal a node of `memory_bytes` MemTotal must reach: ratio x MemTotal, up to a whole page."""
-    parts = memory_bytes * thousandths(ratio)
-    return -(-parts // (1000 * page_bytes)) * page_bytes
-
-
-def swap_file_bytes(memory_bytes: int, ratio: Decimal, page_bytes: int = PAGE_BYTES) -> int:
-    """Size of the file: one page more than SwapTotal, since mkswap keeps the first page for its header."""
-    return swap_bytes(memory_bytes, ratio, page_bytes) + page_bytes
-
-
 @dataclass(frozen=True)
 class KernelReserve:
     """vm.min_free_kbytes and vm.watermark_scale_factor (ten-thousandths of memory)."""
 
     min_free_kib: int
     watermark_scale_factor: int
+
+    def low_kib(self, memory_kib: int) -> int:
+        """Free memory below which kswapd starts (one zone, all of it managed; never less than 5/4 of min)."""
+        return self.min_free_kib + self._gap_kib(memory_kib)
+
+    def high_kib(self, memory_kib: int) -> int:
+        """Free memory at which kswapd stops again."""
+        return self.min_free_kib + 2 * self._gap_kib(memory_kib)
+
+    def _gap_kib(self, memory_kib: int) -> int:
+        return max(self.min_free_kib // 4, memory_kib * self.watermark_scale_factor // 10_000)
 
 
 def kernel_reserve(memory_bytes: int) -> KernelReserve:
@@ -61,8 +59,8 @@ def kernel_reserve(memory_bytes: int) -> KernelReserve:
     on nodes of 8 GB (Kubernetes blog, 2025-08-19, "Tuning Linux Swap for Kubernetes"), would keep 150 to 300 GiB
     of a 768 GiB node free. With this formula kswapd works between 768 MiB and 1 GiB free on 16 GiB and between
     6 and 10 GiB on 768 GiB. Kubernetes asks for a memory.available threshold below min_free, so that kswapd
-    works before kubelet evicts (kubernetes.io, "Swap memory management"): 256Mi is below it on every node of
-    3 GiB or more.
+    works before kubelet evicts (kubernetes.io, "Swap memory management"): 256Mi is below it on every node
+    with more than 3 GiB.
     """
     memory_kib = memory_bytes // KIB
     least = min(MIN_FREE_LEAST_KIB, memory_kib // 12)
