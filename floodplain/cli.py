@@ -94,7 +94,8 @@ def catalogue_show(
         _fail(f"{error.value} {error}")
     _print_fits(
         fits,
-        f"For pods: allocatable by Karpenter's estimate. k: the largest swap / memory beside {per_memory:g} x memory of ephemeral storage and {images} of images, "
+        "For pods: allocatable by Karpenter's estimate. k: the largest swap / memory beside "
+        f"{per_memory:g} x memory of ephemeral storage and {images} of images, "
         f"in 85 % of the disk. Red and marked: {swap_ratio:g} does not fit.",
     )
 

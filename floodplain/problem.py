@@ -6,19 +6,17 @@ Turns pydantic's errors into `Problem`s. Not for faults of the program itself.
 from __future__ import annotations
 
 import difflib
-import types
-import typing
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from floodplain.settings_path import Location, Place, keys, locate
+
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "absent", "__bool__": lambda self: False})()
 """Stands for "there is no value", since None may be one."""
-
-Location = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def problems_of(
     found: list[Problem] = []
     for details in error.errors():
         for problem in _problems(details, model, prefix, snake):
-            if problem not in found:
+            if problem not in found and not _joined(found, problem, details):
                 found.append(problem)
     return found
 
@@ -89,98 +87,85 @@ def _problems(details: ErrorDetails, model: type[BaseModel], prefix: str, snake:
         spoiled = isinstance(details["input"], dict | BaseModel)
         return [
             Problem(
-                path_text(location + rule.path, model, prefix=prefix, snake=snake),
+                locate(location + rule.path, model, prefix=prefix, snake=snake).text,
                 rule.rule,
                 rule.remedy,
                 rule.value if rule.value is not ABSENT or spoiled else details["input"],
             )
             for rule in rules
         ]
-    path = path_text(location, model, prefix=prefix, snake=snake)
+    place = locate(location, model, prefix=prefix, snake=snake)
     if details["type"] == "extra_forbidden":
-        return [_unknown_key(path, location, model, snake)]
+        return [_unknown_key(place, str(location[-1]), snake)]
     if details["type"] == "missing":
-        return [Problem(path, "is required", "set it")]
+        return [Problem(place.text, "is required", "set it")]
+    rule, remedy = _told(details)
+    # The remedies of wrong types speak of YAML.
+    remedy = "" if snake and details["type"] in _TYPES else remedy
+    return [Problem(place.text, rule, remedy, details["input"])]
+
+
+_TYPES = {
+    "model_type": ("should be a map of settings", "write key: value lines below it"),
+    "model_attributes_type": ("should be a map of settings", "write key: value lines below it"),
+    "dict_type": ("should be a map", "write key: value lines below it"),
+    "list_type": ("should be a list", "write each entry on a line with a dash, or in [ ]"),
+    "tuple_type": ("should be a list", "write each entry on a line with a dash, or in [ ]"),
+    "string_type": ("should be text", "put it in quotes"),
+    "int_type": ("should be a whole number", "write digits without quotes"),
+    "int_parsing": ("should be a whole number", "write digits without quotes"),
+    "int_from_float": ("should be a whole number", "leave the fraction out"),
+    "float_type": ("should be a number", "write digits without quotes"),
+    "float_parsing": ("should be a number", "write digits without quotes"),
+    "bool_type": ("should be true or false", "write true or false without quotes"),
+    "bool_parsing": ("should be true or false", "write true or false without quotes"),
+}
+"""Pydantic's words for wrong types name Python classes; these are for people who write YAML."""
+
+
+def _told(details: ErrorDetails) -> tuple[str, str]:
+    """Rule and remedy of an error that pydantic found by itself."""
+    if details["type"] in _TYPES:
+        rule, remedy = _TYPES[details["type"]]
+        value = details["input"]
+        quoting = remedy == "put it in quotes" and not isinstance(value, bool | int | float)
+        return rule, "" if quoting else remedy
     message = details["msg"]
-    rule = message[0].lower() + message[1:]
-    return [Problem(path, rule.replace("input should", "should"), "", details["input"])]
+    rule = (message[0].lower() + message[1:]).replace("input should", "should")
+    if details["type"] == "literal_error" and isinstance(details["input"], str):
+        choices = [part for part in str(details["ctx"]["expected"]).split("'") if part.strip(", ") not in ("", "or")]
+        near = difflib.get_close_matches(details["input"].lower(), choices, n=1)
+        return rule, f"did you mean {near[0]!r}?" if near else ""
+    return rule, ""
 
 
-def _unknown_key(path: str, location: Location, model: type[BaseModel], snake: bool) -> Problem:
-    owner = _model_at(location[:-1], model)
-    known = _keys(owner, snake) if owner else []
-    key = str(location[-1])
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6) or difflib.get_close_matches(
-        key.lower().replace("_", ""), [name.lower() for name in known], n=1, cutoff=0.6
-    )
-    match = next((name for name in known if near and name.lower() == near[0].lower()), None)
-    if match:
-        return Problem(path, "is not a known key", f"did you mean `{match}`?")
-    remedy = f"known here: {', '.join(sorted(known))}" if known else "remove it"
-    return Problem(path, "is not a known key", remedy)
+def _joined(found: list[Problem], problem: Problem, details: ErrorDetails) -> bool:
+    """Join the last problem and this one when they are alternatives for one value: a number or a list."""
+    last = found[-1] if found else None
+    start = "should be "
+    if (
+        last is None
+        or (last.path, last.value) != (problem.path, problem.value)
+        or not (last.rule.startswith(start) and problem.rule.startswith(start))
+        or details["type"] not in _TYPES
+    ):
+        return False
+    found[-1] = replace(last, rule=f"{last.rule} or {problem.rule.removeprefix(start)}", remedy="")
+    return True
 
 
-def path_text(location: Location, model: type[BaseModel], *, prefix: str = "", snake: bool = False) -> str:
-    """A location as one writes it: `pools[0].limits.memory`."""
-    text = prefix
-    owner: type[BaseModel] | None = model
-    for position, part in enumerate(location):
-        if isinstance(part, int):
-            text += f"[{part}]"
-            continue
-        key = part
-        owner = _model_at(location[:position], model)
-        if owner is not None:
-            for name, field in owner.model_fields.items():
-                if part in (name, field.alias):
-                    key = name if snake else (field.alias or name)
-        text += f".{key}" if text else key
-    return text
-
-
-def _keys(model: type[BaseModel], snake: bool) -> list[str]:
-    return [name if snake else (field.alias or name) for name, field in model.model_fields.items()]
-
-
-def _model_at(location: Sequence[str | int], model: type[BaseModel]) -> type[BaseModel] | None:
-    """The model that owns the keys at `location`, walking through lists, maps, unions and optionals."""
-    current: Any = model
-    for part in location:
-        found = _models(current)
-        if isinstance(part, int):
-            current = _argument(current, (list, tuple, Sequence))
-            continue
-        step = None
-        for candidate in found:
-            for name, field in candidate.model_fields.items():
-                if part in (name, field.alias):
-                    step = field.annotation
-        current = step if step is not None else _argument(current, (dict,), index=1)
-        if current is None:
-            return None
-    found = _models(current)
-    return found[0] if found else None
-
-
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType, typing.Annotated):
-        return [model for option in typing.get_args(annotation) for model in _models(option)]
-    return []
-
-
-def _argument(annotation: Any, origins: tuple[Any, ...], index: int = 0) -> Any:
-    origin = typing.get_origin(annotation)
-    if origin in (typing.Union, types.UnionType, typing.Annotated):
-        for option in typing.get_args(annotation):
-            found = _argument(option, origins, index)
-            if found is not None:
-                return found
-        return None
-    if origin in origins:
-        return typing.get_args(annotation)[index]
-    return None
+def _unknown_key(place: Place, key: str, snake: bool) -> Problem:
+    known = keys(place.owner, snake) if place.owner else []
+    plain = {name.lower().replace("_", ""): name for name in known}
+    spelt = key.lower().replace("_", "")
+    near = difflib.get_close_matches(spelt, plain, n=1, cutoff=0.6)
+    if not near:
+        remedy = f"known here: {', '.join(sorted(known))}" if known else "remove it"
+        return Problem(place.text, "is not a known key", remedy)
+    match = plain[near[0]]
+    if spelt == near[0] and key in (match, *(keys(place.owner, not snake) if place.owner else ())):
+        return Problem(place.text, "is given twice, in two spellings", f"keep `{match}` once")
+    return Problem(place.text, "is not a known key", f"did you mean `{match}`?")
 
 
 def _shown(value: Any) -> str:

@@ -94,7 +94,7 @@ def test_a_refused_text_is_named_with_what_to_write(text: str, message: str) -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["", ".", "+", "Gi", "1.2.3", "1ee3", "1e1.5", "0x10", "１Gi", "1Gi\n", "NaN", "inf", "1" * 65, "ten"]
+    "text", ["", ".", "+", "Gi", "1.2.3", "1ee3", "1e1.5", "0x10", "\uff11Gi", "1Gi\n", "NaN", "inf", "1" * 65, "ten"]
 )
 def test_other_nonsense_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(QuantityError, match="is not a quantity; write"):
