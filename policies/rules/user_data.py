@@ -1,0 +1,185 @@
+"""Do a node's boot text and Karpenter's idea of the node agree?
+
+Karpenter's kubelet block has no swap keys and drops those it does not know; kubelet's own settings in the boot
+text are invisible to Karpenter's arithmetic. So each half can be wrong alone, without a word from anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pulumi_policy import Policy, ResourceValidationArgs, Severity
+
+from floodplain import quantity
+from floodplain.quantity import QuantityError
+from nodeconfig import problems_of_user_data
+
+from .boot_text import BootText, read_boot_text
+from .kinds import is_node_class
+from .proxies import Unknowns, get, mapping, shown, text
+from .rule import About, of_type, resource_rule
+
+# EC2NodeClass spec.kubelet of Karpenter 1.14.1 (karpenter.k8s.aws_ec2nodeclasses.yaml).
+KUBELET_KEYS = frozenset(
+    (
+        "clusterDNS",
+        "cpuCFSQuota",
+        "evictionHard",
+        "evictionMaxPodGracePeriod",
+        "evictionSoft",
+        "evictionSoftGracePeriod",
+        "imageGCHighThresholdPercent",
+        "imageGCLowThresholdPercent",
+        "kubeReserved",
+        "maxPods",
+        "podsPerCore",
+        "systemReserved",
+    )
+)
+_PLANNED_WITH = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "kubeReserved")
+_OTHER_FORMATS = ("bottlerocket", "windows")
+
+
+def boot_text_of(props: object) -> BootText | None:
+    """The boot text of an EC2NodeClass; None without user data, or in another format than AL2023's."""
+    family = text(get(props, "spec", "amiFamily")) or text(get(props, "spec", "amiSelectorTerms", 0, "alias")) or ""
+    if family.lower().startswith(_OTHER_FORMATS):
+        return None
+    user_data = text(get(props, "spec", "userData"))
+    return read_boot_text(user_data) if user_data else None
+
+
+def malformed(args: ResourceValidationArgs) -> Iterator[str]:
+    """What nodeconfig's own checker finds: archive, size, character set, keys that Karpenter overwrites."""
+    if boot_text_of(args.props) is not None:
+        for problem in problems_of_user_data(text(get(args.props, "spec", "userData")) or ""):
+            yield f"spec.userData: {problem}"
+
+
+def dropped_swap_keys(args: ResourceValidationArgs) -> Iterator[str]:
+    """Settings that Karpenter's kubelet block does not know and drops."""
+    for key in mapping(get(args.props, "spec", "kubelet")):
+        if key not in KUBELET_KEYS:
+            yield f"spec.kubelet.{key}: is dropped by Karpenter up to 1.14; write it in the NodeConfig of spec.userData"
+    user_data = text(get(args.props, "spec", "userData")) or ""
+    if boot_text_of(args.props) is None and "memory-swap-behavior" in user_data:
+        yield "spec.userData: memory-swap-behavior is dropped by Karpenter's Bottlerocket merge; use AL2023"
+
+
+def half_a_swap(args: ResourceValidationArgs) -> Iterator[str]:
+    """Swap that kubelet does not expect, or the reverse."""
+    boot = boot_text_of(args.props)
+    if boot is None:
+        return
+    behaviour = boot.kubelet("memorySwap", "swapBehavior")
+    tolerates, limited = boot.kubelet("failSwapOn") is False, behaviour == "LimitedSwap"
+    if boot.sets_up_swap:
+        if not tolerates:
+            yield "spec.userData: sets up swap, but kubelet's failSwapOn is not false, so it ends; set it to false"
+        if not limited:
+            yield (
+                "spec.userData: sets up swap, but kubelet's memorySwap.swapBehavior is "
+                f"{shown(behaviour)}, so no pod gets any; set it to LimitedSwap"
+            )
+        if text(get(args.props, "spec", "instanceStorePolicy")) != "RAID0" and "/mnt/k8s-disks" in boot.script:
+            yield "spec.instanceStorePolicy: is not RAID0, so the disk that the swap file needs is never mounted"
+    elif tolerates or limited:
+        yield "spec.userData: kubelet expects swap, but nothing sets it up; make the swap file, or remove both keys"
+
+
+def unequal_reserves(args: ResourceValidationArgs) -> Iterator[str]:
+    """systemReserved in the boot text that is not what Karpenter plans with."""
+    boot = boot_text_of(args.props)
+    if boot is None:
+        return
+    planned = mapping(get(args.props, "spec", "kubelet", "systemReserved"))
+    unknowns = Unknowns()
+    for config in (*boot.kubelet_configs(), *boot.dropped_in_kubelet_configs()):
+        reserved = mapping(get(config, "systemReserved"))
+        if not reserved:
+            continue
+        for resource in sorted({*map(str, reserved), *planned}):
+            # The swap file's own share of the disk is known on the node only.
+            if resource == "ephemeral-storage":
+                continue
+            with unknowns:
+                here, there = get(reserved, resource), get(planned, resource)
+                if not _equal(here, there):
+                    yield (
+                        f"systemReserved.{resource}: {shown(here)} in spec.userData, {shown(there)} in spec.kubelet; "
+                        "write the same in both"
+                    )
+    unknowns.raise_first()
+
+
+def hidden_thresholds(args: ResourceValidationArgs) -> Iterator[str]:
+    """Eviction thresholds and reserves that take effect on the node but not in Karpenter's arithmetic."""
+    boot = boot_text_of(args.props)
+    if boot is None:
+        return
+    for config in (*boot.kubelet_configs(), *boot.dropped_in_kubelet_configs()):
+        for key in _PLANNED_WITH:
+            if key in config:
+                yield f"spec.userData: {key} is hidden from Karpenter there; write it in spec.kubelet"
+
+
+def _equal(one: object, other: object) -> bool:
+    if one is None or other is None:
+        return one is other
+    try:
+        return quantity.exact(_written(one)) == quantity.exact(_written(other))
+    except QuantityError:
+        return _written(one) == _written(other)
+
+
+def _written(value: object) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def planned_eviction(args: ResourceValidationArgs) -> Iterator[str]:
+    """A swap node without eviction threshold and reserve that Karpenter sees."""
+    boot = boot_text_of(args.props)
+    if boot is None or not boot.sets_up_swap:
+        return
+    kubelet = get(args.props, "spec", "kubelet")
+    if get(kubelet, "evictionHard", "memory.available") is None:
+        yield "spec.kubelet.evictionHard: has no memory.available; set it, below vm.min_free_kbytes, such as 256Mi"
+    if get(kubelet, "systemReserved", "memory") is None and get(kubelet, "kubeReserved", "memory") is None:
+        yield "spec.kubelet.systemReserved: has no memory; reserve what daemons use, such as 256Mi"
+
+
+POLICIES: list[Policy] = [
+    resource_rule(
+        About(
+            name="user-data-is-well-formed",
+            description="User data is an archive that Karpenter and nodeadm read as it was meant, and fits.",
+            remedy="Take the user data that nodeconfig renders, or mend what is named.",
+        ),
+        of_type(is_node_class),
+        malformed,
+    ),
+    resource_rule(
+        About(
+            name="user-data-and-kubelet-agree",
+            description="Kubelet expects swap if and only if the boot text sets it up; reserves are equal in user data "
+            "and spec.kubelet; nothing that Karpenter plans with is hidden in user data or dropped from spec.kubelet.",
+            remedy="Write swap keys in the NodeConfig of user data, everything else in spec.kubelet.",
+            severity=Severity.CRITICAL,
+        ),
+        of_type(is_node_class),
+        dropped_swap_keys,
+        half_a_swap,
+        unequal_reserves,
+        hidden_thresholds,
+    ),
+    resource_rule(
+        About(
+            name="swap-node-reserves-memory-in-sight-of-karpenter",
+            description="A node class with swap sets an eviction threshold and a memory reserve in spec.kubelet.",
+            remedy="Set evictionHard memory.available and systemReserved memory in spec.kubelet.",
+            severity=Severity.MEDIUM,
+        ),
+        of_type(is_node_class),
+        planned_eviction,
+    ),
+]
