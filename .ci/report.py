@@ -74,7 +74,7 @@ def _section(part: Part, room: int) -> str:
 
 def cut(markdown: str, room: int) -> str:
     """The first lines of `markdown` that fit, with what they opened closed again, and a note."""
-    note = f"\n_The rest of {len(markdown):,} characters is in the run's artifact `preview`._"
+    note = f"\n_Cut here: the whole, {len(markdown):,} characters, is in the run's artifact `preview`._"
     room -= len(note) + len("\n```") + 4 * len("\n</details>")
     kept: list[str] = []
     for line in markdown.splitlines():

@@ -1,0 +1,63 @@
+"""The one report over all stacks: failures first, and never longer than a comment may be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def test_failures_come_first_and_every_stack_is_there(report: ModuleType) -> None:
+    parts = [report.Part("dev", "two pools", True), report.Part("prod", "- error: no limits", False)]
+    assert report.assemble(parts, "origin/main") == (
+        "<!-- floodplain-preview -->\n"
+        "## Offline preview against `origin/main`\n\n"
+        "**Does not pass: prod.** Rendered from the stack files; no cluster was asked.\n\n"
+        "### prod: does not pass\n\n- error: no limits\n\n"
+        "### dev: passes\n\ntwo pools\n"
+    )
+
+
+def test_without_failures_it_says_so(report: ModuleType) -> None:
+    text = report.assemble([report.Part("dev", "x", True)], None)
+    assert text.splitlines()[1:4] == [
+        "## Offline preview",
+        "",
+        "Every stack passes its checks. Rendered from the stack files; no cluster was asked.",
+    ]
+
+
+def test_a_long_stack_is_cut_at_a_line_and_closes_what_it_opened(report: ModuleType) -> None:
+    markdown = "<details><summary>all</summary>\n\n```diff\n" + "+ line\n" * 1000 + "```\n</details>\n"
+    text = report.cut(markdown, 500)
+    assert len(text) <= 500
+    assert text.endswith(
+        "+ line\n```\n</details>\n\n_Cut here: the whole, 7,056 characters, is in the run's artifact `preview`._"
+    )
+
+
+lines = st.sampled_from(["plain", "```", "<details><summary>x</summary>", "</details>", "", "a" * 90])
+texts = st.lists(lines, max_size=40).map("\n".join)
+
+
+@settings(max_examples=60)
+@given(parts=st.lists(st.tuples(texts, st.booleans()), min_size=1, max_size=5), limit=st.integers(1500, 6000))
+def test_it_fits_and_a_short_stack_is_never_cut_for_a_long_one(
+    report: ModuleType, parts: list[tuple[str, bool]], limit: int
+) -> None:
+    named = [report.Part(f"s{number}", text, passed) for number, (text, passed) in enumerate(parts)]
+    whole = report.assemble(named, "main", limit)
+    assert len(whole) <= limit
+    assert len(re.findall(r"^### s\d: (?:passes|does not pass)$", whole, re.MULTILINE)) == len(named)
+    shortest = min(named, key=lambda part: len(part.markdown))
+    if len(shortest.markdown) < (limit - 400) // len(named):
+        assert shortest.markdown in whole
+
+
+def test_stacks_are_found_by_their_files(report: ModuleType, tmp_path: Path) -> None:
+    for name in ("Pulumi.prod.yaml", "Pulumi.dev.yaml", "schema.json", "__init__.py"):
+        (tmp_path / name).touch()
+    assert report.stacks(tmp_path) == ["dev", "prod"]
