@@ -118,15 +118,14 @@ def check(kubernetes: str, karpenter: str) -> None:
     cluster, controller = kubernetes_version(kubernetes), karpenter_version(karpenter)
     if cluster < OLDEST_KUBERNETES:
         raise RuleError(
-            f"Kubernetes {cluster.series} is too old for swap: {OLDEST_KUBERNETES.series} is the oldest supported",
+            f"is too old a Kubernetes for swap in containers: {OLDEST_KUBERNETES.series} is the oldest supported",
             f"upgrade the control plane and nodes; {RECOMMENDED_KUBERNETES.series} is recommended",
             value=kubernetes,
         )
     oldest = oldest_karpenter(kubernetes)
     if oldest and controller < oldest:
         raise RuleError(
-            f"Karpenter {controller} does not go with Kubernetes {cluster.series}, "
-            f"which needs {oldest.series} or newer",
+            f"is too old a Karpenter for Kubernetes {cluster.series}, which needs {oldest.series} or newer",
             f"set Karpenter {max(oldest, karpenter_version(DEFAULT_KARPENTER))}, or keep an older Kubernetes",
             value=karpenter,
         )

@@ -1,0 +1,300 @@
+"""IAM documents of Karpenter's controller and of the nodes it launches: exact text, from plain values.
+
+The permissions are those of upstream's template (website/content/en/v1.14/getting-started/.../cloudformation.yaml)
+under its statement ids, so that each can be looked up in Karpenter's reference. They are granted whole whatever the
+version installed: a controller that is upgraded then finds what it newly needs (ec2:DescribeInstanceStatus from 1.12,
+for one). Not for attaching them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from floodplain.problem import RuleError
+
+from .cloud_names import Place, ec2_principal
+
+MANAGED_POLICY_LIMIT = 6144
+"""Most characters of one managed policy, white space not counted (IAM quotas)."""
+
+NODE_POLICIES = (
+    "AmazonEKSWorkerNodePolicy",
+    "AmazonEKS_CNI_Policy",
+    "AmazonEC2ContainerRegistryPullOnly",
+    "AmazonSSMManagedInstanceCore",
+)
+"""AWS's own policies that every node's role has."""
+
+Statement = dict[str, Any]
+Conditions = Mapping[str, Mapping[str, str | list[str]]]
+
+
+@dataclass(frozen=True)
+class PolicyScope:
+    """What the documents are about. `queue_arn` is None where interruption handling is off."""
+
+    place: Place
+    cluster_name: str
+    node_role_arn: str
+    queue_arn: str | None = None
+
+    @property
+    def owned(self) -> str:
+        """The tag that marks what belongs to the cluster; its value is `owned`."""
+        return f"kubernetes.io/cluster/{self.cluster_name}"
+
+    def ec2(self, *kinds: str) -> list[str]:
+        """ARNs of EC2 resources of the region. Any account: subnets and reservations may be shared with us."""
+        return [f"arn:{self.place.partition}:ec2:{self.place.region}:*:{kind}/*" for kind in kinds]
+
+    def public_ec2(self, *kinds: str) -> list[str]:
+        """ARNs of EC2 resources that carry no account: images and snapshots."""
+        return [f"arn:{self.place.partition}:ec2:{self.place.region}::{kind}/*" for kind in kinds]
+
+    @property
+    def instance_profiles(self) -> str:
+        return self.place.iam("instance-profile/*")
+
+    @property
+    def cluster_arn(self) -> str:
+        return self.place.regional("eks", f"cluster/{self.cluster_name}")
+
+
+def controller_policies(scope: PolicyScope) -> dict[str, str]:
+    """The controller's documents by short name: six, or five without a queue. Raises RuleError when one is too long."""
+    statements = {
+        "NodeLifecycle": _node_lifecycle(scope),
+        "IAMIntegration": _iam_integration(scope),
+        "EKSIntegration": [
+            _allow("AllowAPIServerEndpointDiscovery", "eks:DescribeCluster", scope.cluster_arn),
+        ],
+        "ZonalShift": _zonal_shift(scope),
+        "ResourceDiscovery": _resource_discovery(scope),
+    }
+    if scope.queue_arn is not None:
+        statements["Interruption"] = [
+            _allow(
+                "AllowInterruptionQueueActions",
+                ["sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"],
+                scope.queue_arn,
+            )
+        ]
+    documents = {name: document(found) for name, found in sorted(statements.items())}
+    problems = policy_problems(documents)
+    if problems:
+        raise problems[0]
+    return documents
+
+
+def policy_problems(documents: Mapping[str, str]) -> list[RuleError]:
+    """One RuleError, with the number, for each document that IAM would refuse for its length."""
+    return [
+        RuleError(
+            f"has {length} characters, {length - MANAGED_POLICY_LIMIT} more than the {MANAGED_POLICY_LIMIT} that "
+            "IAM allows one managed policy",
+            "use a shorter cluster name",
+            path=(name,),
+        )
+        for name, text in documents.items()
+        if (length := policy_length(text)) > MANAGED_POLICY_LIMIT
+    ]
+
+
+def policy_length(text: str) -> int:
+    """Characters of a document as IAM counts them."""
+    return len("".join(text.split()))
+
+
+def node_trust(partition: str) -> str:
+    """Who may take the node role: EC2."""
+    principal = {"Service": ec2_principal(partition)}
+    return document([{"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}])
+
+
+def pod_identity_trust(cluster_arn: str, namespace: str, service_account: str) -> str:
+    """Who may take the controller's role: that service account of this cluster, by EKS Pod Identity.
+
+    The conditions are on the session tags that Pod Identity adds (EKS user guide, pod-id-abac): without them any
+    association in the account could use the role.
+    """
+    tags = {
+        "aws:RequestTag/eks-cluster-arn": cluster_arn,
+        "aws:RequestTag/kubernetes-namespace": namespace,
+        "aws:RequestTag/kubernetes-service-account": service_account,
+    }
+    return document(
+        [
+            {
+                "Effect": "Allow",
+                "Principal": {"Service": "pods.eks.amazonaws.com"},
+                "Action": ["sts:AssumeRole", "sts:TagSession"],
+                "Condition": {"StringEquals": tags},
+            }
+        ]
+    )
+
+
+def irsa_trust(oidc_provider_arn: str, namespace: str, service_account: str) -> str:
+    """Who may take the controller's role: that service account, by the cluster's OIDC provider. Raises RuleError."""
+    before, found, issuer = oidc_provider_arn.partition(":oidc-provider/")
+    if not (found and issuer and before.startswith("arn:")):
+        raise RuleError(
+            "is not the ARN of an IAM OIDC provider",
+            "it looks like arn:aws:iam::123456789012:oidc-provider/oidc.eks.eu-central-1.amazonaws.com/id/ABC",
+            value=oidc_provider_arn,
+        )
+    condition = {
+        f"{issuer}:aud": "sts.amazonaws.com",
+        f"{issuer}:sub": f"system:serviceaccount:{namespace}:{service_account}",
+    }
+    return document(
+        [
+            {
+                "Effect": "Allow",
+                "Principal": {"Federated": oidc_provider_arn},
+                "Action": "sts:AssumeRoleWithWebIdentity",
+                "Condition": {"StringEquals": condition},
+            }
+        ]
+    )
+
+
+def document(statements: Sequence[Statement]) -> str:
+    """A policy document as compact JSON with sorted keys, so that it is the same text on every run."""
+    content = {"Version": "2012-10-17", "Statement": list(statements)}
+    return json.dumps(content, separators=(",", ":"), sort_keys=True)
+
+
+def _allow(
+    sid: str, actions: str | list[str], resources: str | list[str], conditions: Conditions | None = None
+) -> Statement:
+    statement: Statement = {"Sid": sid, "Effect": "Allow", "Action": actions, "Resource": resources}
+    return statement | ({"Condition": dict(conditions)} if conditions else {})
+
+
+def _node_lifecycle(scope: PolicyScope) -> list[Statement]:
+    """Launch, tag and end what carries the cluster's tags, and read what a launch refers to."""
+    launch = ["ec2:CreateFleet", "ec2:RunInstances"]
+    made = ("fleet", "instance", "launch-template", "network-interface", "spot-instances-request", "volume")
+    referred = ("capacity-reservation", "placement-group", "security-group", "subnet")
+    asked = {f"aws:RequestTag/{scope.owned}": "owned", "aws:RequestTag/eks:eks-cluster-name": scope.cluster_name}
+    asked_pool = {"aws:RequestTag/karpenter.sh/nodepool": "*"}
+    ours: Conditions = {
+        "StringEquals": {f"aws:ResourceTag/{scope.owned}": "owned"},
+        "StringLike": {"aws:ResourceTag/karpenter.sh/nodepool": "*"},
+    }
+    creators = ["CreateFleet", "CreateLaunchTemplate", "RunInstances"]
+    return [
+        _allow(
+            "AllowScopedEC2InstanceAccessActions",
+            launch,
+            [*scope.public_ec2("image", "snapshot"), *scope.ec2(*referred)],
+        ),
+        _allow("AllowScopedEC2LaunchTemplateAccessActions", launch, scope.ec2("launch-template"), ours),
+        _allow(
+            "AllowScopedEC2InstanceActionsWithTags",
+            [*launch, "ec2:CreateLaunchTemplate"],
+            scope.ec2(*made),
+            {"StringEquals": asked, "StringLike": asked_pool},
+        ),
+        _allow(
+            "AllowScopedResourceCreationTagging",
+            "ec2:CreateTags",
+            scope.ec2(*made),
+            {"StringEquals": asked | {"ec2:CreateAction": creators}, "StringLike": asked_pool},
+        ),
+        _allow(
+            "AllowScopedResourceTagging",
+            "ec2:CreateTags",
+            scope.ec2("instance"),
+            {
+                **ours,
+                "StringEqualsIfExists": {"aws:RequestTag/eks:eks-cluster-name": scope.cluster_name},
+                "ForAllValues:StringEquals": {
+                    "aws:TagKeys": ["Name", "eks:eks-cluster-name", "karpenter.sh/nodeclaim"]
+                },
+            },
+        ),
+        _allow(
+            "AllowScopedDeletion",
+            ["ec2:DeleteLaunchTemplate", "ec2:TerminateInstances"],
+            scope.ec2("instance", "launch-template"),
+            ours,
+        ),
+    ]
+
+
+def _iam_integration(scope: PolicyScope) -> list[Statement]:
+    """Make and fill instance profiles, with the node role only."""
+    owner = {scope.owned: "owned", "topology.kubernetes.io/region": scope.place.region}
+    ours = {f"aws:ResourceTag/{key}": value for key, value in owner.items()}
+    ours_class = {"aws:ResourceTag/karpenter.k8s.aws/ec2nodeclass": "*"}
+    asked = {f"aws:RequestTag/{key}": value for key, value in owner.items()} | {
+        "aws:RequestTag/eks:eks-cluster-name": scope.cluster_name
+    }
+    asked_class = {"aws:RequestTag/karpenter.k8s.aws/ec2nodeclass": "*"}
+    return [
+        _allow(
+            "AllowPassingInstanceRole",
+            "iam:PassRole",
+            scope.node_role_arn,
+            {"StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]}},
+        ),
+        _allow(
+            "AllowScopedInstanceProfileCreationActions",
+            "iam:CreateInstanceProfile",
+            scope.instance_profiles,
+            {"StringEquals": asked, "StringLike": asked_class},
+        ),
+        _allow(
+            "AllowScopedInstanceProfileTagActions",
+            "iam:TagInstanceProfile",
+            scope.instance_profiles,
+            {"StringEquals": ours | asked, "StringLike": ours_class | asked_class},
+        ),
+        _allow(
+            "AllowScopedInstanceProfileActions",
+            ["iam:AddRoleToInstanceProfile", "iam:DeleteInstanceProfile", "iam:RemoveRoleFromInstanceProfile"],
+            scope.instance_profiles,
+            {"StringEquals": ours, "StringLike": ours_class},
+        ),
+    ]
+
+
+def _zonal_shift(scope: PolicyScope) -> list[Statement]:
+    # The action knows no resource ARNs for this use; the condition is what narrows it to the cluster.
+    condition = {"StringEquals": {"arc-zonal-shift:ResourceIdentifier": scope.cluster_arn}}
+    return [_allow("AllowZonalShiftStatusReadOnly", "arc-zonal-shift:GetManagedResource", "*", condition)]
+
+
+def _resource_discovery(scope: PolicyScope) -> list[Statement]:
+    """Reading: what exists, what it costs, which image is meant."""
+    described = (
+        "CapacityReservations",
+        "Images",
+        "InstanceStatus",
+        "InstanceTypeOfferings",
+        "InstanceTypes",
+        "Instances",
+        "LaunchTemplates",
+        "PlacementGroups",
+        "SecurityGroups",
+        "SpotPriceHistory",
+        "Subnets",
+    )
+    parameters = f"arn:{scope.place.partition}:ssm:{scope.place.region}::parameter/aws/service/*"
+    return [
+        _allow(
+            "AllowRegionalReadActions",
+            [f"ec2:Describe{what}" for what in described],
+            "*",
+            {"StringEquals": {"aws:RequestedRegion": scope.place.region}},
+        ),
+        _allow("AllowSSMReadActions", "ssm:GetParameter", parameters),
+        _allow("AllowPricingReadActions", "pricing:GetProducts", "*"),
+        _allow("AllowUnscopedInstanceProfileListAction", "iam:ListInstanceProfiles", "*"),
+        _allow("AllowInstanceProfileReadActions", "iam:GetInstanceProfile", scope.instance_profiles),
+    ]

@@ -1,0 +1,167 @@
+"""What can be set about Karpenter's controller: the part of a stack file, and the rules between its keys.
+
+Not for ARNs and endpoints, which other resources may compute: those are inputs of the component itself.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from floodplain.problem import RuleError, raise_rules
+from floodplain.quantity import QuantityText
+from floodplain.settings import Settings
+
+from . import compatibility
+from .cloud_names import IAM_ROLE
+from .helm_release import ChartReference, KubernetesName
+
+
+class Credentials(StrEnum):
+    """How the controller's pods come by AWS credentials."""
+
+    POD_IDENTITY = "PodIdentity"
+    """EKS Pod Identity: needs the add-on eks-pod-identity-agent on the nodes the controller runs on."""
+    IRSA = "Irsa"
+    """A role for the service account through the cluster's OIDC provider."""
+
+
+class RunsOn(StrEnum):
+    """Where the controller's pods run. Never on nodes it manages itself."""
+
+    NODE_GROUP = "NodeGroup"
+    """A node group."""
+    FARGATE = "Fargate"
+    """Fargate, by a profile that matches the namespace and the label app.kubernetes.io/name=karpenter."""
+
+
+class SpotServiceLinkedRole(StrEnum):
+    """The service-linked role that Spot needs, one for the whole account."""
+
+    EXISTING = "Existing"
+    """The account has it: any earlier Spot request made it."""
+    CREATE = "Create"
+    """Create it, and keep it when the stack is destroyed."""
+
+
+class LogLevel(StrEnum):
+    """How much the controller writes."""
+
+    ERROR = "error"
+    INFO = "info"
+    DEBUG = "debug"
+
+
+class FeatureGates(Settings):
+    """Karpenter's feature gates; defaults are those of its chart."""
+
+    node_repair: bool = False
+    node_overlay: bool = False
+    reserved_capacity: bool = True
+    spot_to_spot_consolidation: bool = False
+    static_capacity: bool = False
+    capacity_buffer: bool = False
+
+
+class ControllerResources(Settings):
+    """What each replica requests. Its memory limit is its request: a starved controller should be seen at once."""
+
+    cpu: QuantityText = "1"
+    memory: QuantityText = "1Gi"
+
+
+class KarpenterSettings(Settings):
+    """Karpenter's controller and the AWS things it needs. `vm_memory_overhead_percent` is a share: 0.075 is 7.5 %."""
+
+    version: str = compatibility.DEFAULT_KARPENTER
+    namespace: KubernetesName = "kube-system"
+    service_account: KubernetesName = "karpenter"
+    replicas: int = Field(default=2, ge=1, le=5)
+    credentials: Credentials = Credentials.POD_IDENTITY
+    runs_on: RunsOn = RunsOn.NODE_GROUP
+    interruption: bool = True
+    spot_service_linked_role: SpotServiceLinkedRole = SpotServiceLinkedRole.EXISTING
+    node_role_name: str | None = None
+    create_access_entry: bool = True
+    feature_gates: FeatureGates = FeatureGates()
+    vm_memory_overhead_percent: float = Field(default=0.075, ge=0, lt=1)
+    reserved_enis: int = Field(default=0, ge=0)
+    isolated_vpc: bool = False
+    zonal_shift: bool = False
+    resources: ControllerResources = ControllerResources()
+    log_level: LogLevel = LogLevel.INFO
+    crd_chart: ChartReference = "oci://public.ecr.aws/karpenter/karpenter-crd"
+    controller_chart: ChartReference = "oci://public.ecr.aws/karpenter/karpenter"
+    image_repository: str | None = None
+    adopt_crds: bool = False
+    timeout_seconds: int = Field(default=600, ge=60, le=3600)
+    values: dict[str, Any] = Field(default_factory=dict)
+    tags: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("version")
+    @classmethod
+    def _one_release(cls, text: str) -> str:
+        compatibility.karpenter_version(text)
+        return text
+
+    @field_validator("node_role_name")
+    @classmethod
+    def _name_not_arn(cls, name: str | None) -> str | None:
+        if name is not None and name.startswith("arn:"):
+            last = name.rsplit("/", 1)[-1]
+            raise RuleError("is an ARN where Karpenter compares names", f"write the role's name alone: {last}")
+        if name is not None and not IAM_ROLE.accepts(name):
+            raise RuleError("is not the name of an IAM role", "write the name alone, without a path")
+        return name
+
+    @model_validator(mode="after")
+    def _keys_go_together(self) -> KarpenterSettings:
+        errors = []
+        if self.runs_on is RunsOn.FARGATE and self.credentials is Credentials.POD_IDENTITY:
+            errors.append(
+                RuleError(
+                    "PodIdentity does not work on Fargate, where its agent cannot run",
+                    "set credentials Irsa and give the cluster's OIDC provider",
+                    path=("credentials",),
+                )
+            )
+        errors.extend(self._too_new_for_version())
+        raise_rules(errors)
+        return self
+
+    def _too_new_for_version(self) -> list[RuleError]:
+        asked = {
+            "nodeOverlay": (self.feature_gates.node_overlay, ("feature_gates", "node_overlay")),
+            "staticCapacity": (self.feature_gates.static_capacity, ("feature_gates", "static_capacity")),
+            "capacityBuffer": (self.feature_gates.capacity_buffer, ("feature_gates", "capacity_buffer")),
+            "enableZonalShift": (self.zonal_shift, ("zonal_shift",)),
+        }
+        return [
+            RuleError(
+                f"needs Karpenter {compatibility.SINCE[thing]} or newer, and version is {self.version}",
+                "turn it off or raise version",
+                path=path,
+            )
+            for thing, (wanted, path) in asked.items()
+            if wanted and not compatibility.supports(self.version, thing)
+        ]
+
+
+def warnings(settings: KarpenterSettings, kubernetes_version: str) -> tuple[str, ...]:
+    """What is allowed but should be known about a valid installation: each a line for a person."""
+    found = list(compatibility.warnings(kubernetes_version, settings.version))
+    if not settings.interruption:
+        found.append(
+            "interruption is off: Spot warnings go unheard, and a node that powered itself off because its swap did "
+            "not come up is replaced after 15 minutes instead of one or two"
+        )
+    if settings.replicas == 1:
+        found.append("replicas is 1: while that pod moves, no node is launched and no interruption is heard")
+    if settings.node_role_name is not None and settings.create_access_entry:
+        found.append(
+            f"an access entry is created for the existing role {settings.node_role_name}: if a managed node group "
+            "uses that role it has one already, and createAccessEntry must be false"
+        )
+    return tuple(found)
