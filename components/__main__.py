@@ -11,18 +11,8 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from pulumi.provider.experimental import component_provider_host  # noqa: E402
 
-from components import (  # noqa: E402
-    Controllers,
-    Guardrails,
-    KarpenterController,
-    Platform,
-    SwapNodePool,
-)
+from components.package_schema import COMPONENTS  # noqa: E402
 from floodplain import __version__  # noqa: E402
 
 if __name__ == "__main__":
-    component_provider_host(
-        name="floodplain",
-        components=[SwapNodePool, KarpenterController, Controllers, Guardrails, Platform],
-        version=__version__,
-    )
+    component_provider_host(name="floodplain", components=COMPONENTS, version=__version__)

@@ -20,11 +20,12 @@ M = TypeVar("M", bound=BaseModel)
 def read_args(model: type[M], args: Mapping[str, Any], *, inputs: Collection[str] = ()) -> M:
     """Validate the plain part of a component's `args` (snake_case keys, as the SDK passes them).
 
-    Keys named in `inputs` may hold Outputs and are left to the component. None means "not set".
+    Keys named in `inputs` (`role` or `karpenter.role`) may hold Outputs and are left to the component. None means
+    "not set".
     Raises `InputPropertiesError` with every problem and its camelCase property path, which the engine shows
     without a traceback in any Pulumi language.
     """
-    plain = {key: value for key, value in args.items() if key not in inputs}
+    plain = _without_inputs(args, inputs)
     computed = [
         Problem(path, "is computed by another resource", "give a plain value, so that preview can check it")
         for path in _output_paths(plain)
@@ -42,6 +43,15 @@ def property_errors(subject: str, problems: Collection[Problem]) -> InputPropert
     lines = "\n".join(f"  {problem}" for problem in problems)
     details = [InputPropertyErrorDetails(property_path=problem.path, reason=str(problem)) for problem in problems]
     return InputPropertiesError(f"{subject} has {len(problems)} problem(s):\n{lines}", details)
+
+
+def _without_inputs(args: Mapping[str, Any], inputs: Collection[str]) -> dict[str, Any]:
+    plain = {key: value for key, value in args.items() if key not in inputs}
+    for path in inputs:
+        key, dot, rest = path.partition(".")
+        if dot and isinstance(plain.get(key), Mapping):
+            plain[key] = _without_inputs(plain[key], (rest,))
+    return plain
 
 
 def _output_paths(value: Any, path: str = "") -> list[str]:

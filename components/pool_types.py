@@ -14,7 +14,7 @@ from functools import cache
 from floodplain import catalogue, quantity
 from floodplain.catalogue import Allocatable, InstanceType, KubeletReserves
 from floodplain.problem import RuleError
-from floodplain.swap import type_fit
+from floodplain.swap import family_fits
 
 from .pool_kubelet import KubeletSettings
 
@@ -118,16 +118,17 @@ def _family_problem(
     if not chosen:
         sizes = ", ".join(str(count) for count in sorted({kind.vcpu for kind in types}))
         return "has no size among the pool's vcpus", f"its sizes have {sizes} vCPUs"
-    for kind in chosen:
-        fit = type_fit(kind, ratio=swap_ratio, ephemeral_per_memory=disk_per_memory, images_bytes=images_bytes)
-        if fit.shortfall_bytes:
+    (fit,) = family_fits(chosen, ratio=swap_ratio, ephemeral_per_memory=disk_per_memory, images_bytes=images_bytes)
+    for one in fit.types:
+        if one.shortfall_bytes:
             return (
-                f"cannot hold the swap: {kind.name} lacks {_gib(fit.shortfall_bytes)} of disk for swap of "
-                f"{swap_ratio:g} x {_gib(kind.memory_bytes)}, ephemeral storage and images within 85 % of "
-                f"{kind.nvme_gb} GB",
+                f"cannot hold the swap: {one.kind.name} lacks {_gib(one.shortfall_bytes)} of disk for swap of "
+                f"{swap_ratio:g} x {_gib(one.kind.memory_bytes)}, ephemeral storage and images within 85 % of "
+                f"{one.kind.nvme_gb} GB",
                 f"lower swap.ratio to at most {math.floor(fit.largest_ratio * 100) / 100:.2f}, lower disk.perMemory "
                 "or disk.images, or choose a family with more NVMe",
             )
+    for kind in chosen:
         if allocatable(kind, kubelet).memory_bytes <= 0:
             return f"leaves no memory for pods on {kind.name}", "reserve less, or leave the size out of vcpus"
     return None

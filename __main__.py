@@ -1,0 +1,17 @@
+"""The program: one for all environments. What differs stands in stacks/Pulumi.<stack>.yaml."""
+
+import pulumi
+
+from components import Platform
+from stacks import read_config
+from stacks.config import kubeconfig
+
+config = read_config(pulumi.get_stack())
+platform = Platform("platform", {**config.platform_args(), "kubeconfig": kubeconfig()})
+
+pulumi.export("nodeRoleName", platform.node_role_name)
+pulumi.export("queueName", platform.queue_name)
+pulumi.export("poolNames", platform.pool_names)
+pulumi.export("runtimeClassNames", platform.runtime_class_names)
+pulumi.export("pools", platform.pools)
+pulumi.export("policyNames", platform.policy_names)

@@ -1,0 +1,243 @@
+"""`Platform`: everything a cluster needs for batch jobs whose memory peaks briefly, in the right order."""
+
+import json
+from typing import Any, NotRequired, Optional, TypedDict
+
+import pulumi
+import pulumi_aws as aws
+import pulumi_kubernetes as kubernetes
+from pulumi import Input, InvokeOptions, Output, ResourceOptions
+
+from floodplain import pools
+
+from .arguments import read_args
+from .cloud_names import place_of
+from .controllers import Controllers, ControllersArgs
+from .guardrail_settings import guardrail_of
+from .guardrails import Guardrails
+from .karpenter_controller import INPUTS as KARPENTER_INPUTS
+from .karpenter_controller import KarpenterArgs, KarpenterController
+from .karpenter_settings import Credentials
+from .platform_settings import ClusterSettings, PlatformSettings
+from .platform_warnings import warnings
+from .pool_args import SwapPoolArgs
+from .pool_document import pool_document
+from .swap_node_pool import SwapNodePool
+
+
+class PlatformClusterArgs(TypedDict):
+    """The EKS cluster that exists already, and where it is."""
+
+    name: str
+    """Name of the EKS cluster."""
+    region: str
+    """Its region, such as `eu-central-1`."""
+    account_id: str
+    """AWS account that owns it, 12 digits."""
+    kubernetes_version: str
+    """Its Kubernetes version, such as `"1.34"`."""
+
+
+class PlatformKarpenterArgs(KarpenterArgs):
+    """Karpenter: installed by default, or the one that the cluster has."""
+
+    install: NotRequired[bool]
+    """Install Karpenter. False keeps the one the cluster has; then `node_role_name` and `version` say which."""
+
+
+class ImageArgs(TypedDict, total=False):
+    """floodplain's own images, by digest."""
+
+    service: str
+    """Image of the services."""
+    agent: str
+    """Image of the node agents."""
+
+
+class PlatformArgs(TypedDict):
+    """A whole platform."""
+
+    cluster: PlatformClusterArgs
+    """The EKS cluster that exists already."""
+    pools: list[SwapPoolArgs]
+    """The swap-backed pools."""
+    karpenter: NotRequired[PlatformKarpenterArgs]
+    """Karpenter."""
+    controllers: NotRequired[ControllersArgs]
+    """Further controllers: queues, workflows, metrics."""
+    images: NotRequired[ImageArgs]
+    """floodplain's own images."""
+    protected: NotRequired[bool]
+    """Whether images and charts must be pinned and rules are strict. Default false."""
+    tags: NotRequired[dict[str, str]]
+    """Tags on everything made in AWS, instances included."""
+    kubeconfig: NotRequired[Input[str]]
+    """Kubeconfig of the cluster. By default one is made that signs in with `aws eks get-token`."""
+
+
+class Platform(pulumi.ComponentResource):
+    """Karpenter, swap-backed pools, controllers and guardrails on an existing EKS cluster.
+
+    Makes its own AWS and Kubernetes providers, bound to the account and the cluster that the arguments name, so that
+    nothing can land elsewhere.
+    """
+
+    node_role_name: Output[str]
+    """Name of the IAM role of the nodes."""
+    queue_name: Output[Optional[str]]
+    """Name of Karpenter's interruption queue."""
+    pool_names: Output[list[str]]
+    """Names of the pools."""
+    runtime_class_names: Output[dict[str, str]]
+    """RuntimeClass that the jobs of each pool name."""
+    pools: Output[str]
+    """The pools for sizing and tools: JSON, as `python -m preview show pools --json` prints it."""
+    policy_names: Output[list[str]]
+    """Names of the guardrails' admission policies."""
+
+    def __init__(self, name: str, args: PlatformArgs, opts: Optional[ResourceOptions] = None) -> None:
+        super().__init__("floodplain:index:Platform", name, {}, opts)
+        inputs = ("kubeconfig", *(f"karpenter.{key}" for key in KARPENTER_INPUTS))
+        settings = read_args(PlatformSettings, args, inputs=inputs)
+        for warning in warnings(settings):
+            pulumi.log.warn(str(warning), self)
+
+        cluster = settings.cluster
+        self._aws = aws.Provider(
+            f"{name}-aws",
+            region=cluster.region,
+            allowed_account_ids=[cluster.account_id],
+            opts=ResourceOptions(parent=self),
+        )
+        self._found = aws.eks.get_cluster_output(name=cluster.name, opts=InvokeOptions(parent=self, provider=self._aws))
+        self._kubernetes = kubernetes.Provider(
+            f"{name}-kubernetes",
+            kubeconfig=args.get("kubeconfig") or self._found.apply(lambda found: _kubeconfig(cluster, found)),
+            # Otherwise a new kubeconfig would replace the provider and everything made through it.
+            cluster_identifier=cluster.arn,
+            enable_server_side_apply=True,
+            opts=ResourceOptions(parent=self),
+        )
+        self._providers = [self._aws, self._kubernetes]
+
+        karpenter = self._karpenter(name, settings, args.get("karpenter") or {})
+        node_role: Any = karpenter.node_role_name if karpenter else settings.karpenter.node_role_name
+        guardrails = self._guardrails(name, settings)
+        made = [
+            SwapNodePool(
+                f"{name}-{pool.name}",
+                {
+                    **pool_args,
+                    "cluster": settings.cluster_versions.model_dump(),
+                    "node_role_name": node_role,
+                    "protected": settings.protected,
+                    "tags": {**settings.tags, **pool.tags},
+                },
+                self._options(*([karpenter] if karpenter else [])),
+            )
+            for pool, pool_args in zip(settings.pools, args["pools"], strict=True)
+        ]
+        Controllers(f"{name}-controllers", args.get("controllers") or {}, self._options())
+
+        documents = [pool_document(pool, settings.cluster_versions) for pool in settings.pools]
+        self.node_role_name = Output.from_input(node_role)
+        self.queue_name = karpenter.queue_name if karpenter else Output.from_input(None)
+        self.pool_names = Output.from_input([pool.name for pool in settings.pools])
+        self.runtime_class_names = Output.all(
+            **{pool.name: one.runtime_class_name for pool, one in zip(settings.pools, made, strict=True)}
+        )
+        self.pools = Output.from_input(pools.dump(documents).decode())
+        self.policy_names = guardrails.policy_names
+        self.register_outputs(
+            {
+                "nodeRoleName": self.node_role_name,
+                "queueName": self.queue_name,
+                "poolNames": self.pool_names,
+                "runtimeClassNames": self.runtime_class_names,
+                "pools": self.pools,
+                "policyNames": self.policy_names,
+            }
+        )
+
+    def _options(self, *depends_on: pulumi.Resource) -> ResourceOptions:
+        return ResourceOptions(parent=self, providers=self._providers, depends_on=list(depends_on))
+
+    def _karpenter(
+        self, name: str, settings: PlatformSettings, given: PlatformKarpenterArgs
+    ) -> Optional[KarpenterController]:
+        """The controller, unless the cluster keeps its own."""
+        karpenter, cluster = settings.karpenter, settings.cluster
+        if not karpenter.install:
+            return None
+        args: dict[str, Any] = {key: value for key, value in given.items() if key != "install"}
+        if karpenter.credentials is Credentials.IRSA and "oidc_provider_arn" not in args:
+            place = place_of(cluster.region, cluster.account_id)
+            args["oidc_provider_arn"] = self._found.apply(
+                lambda found: place.iam(f"oidc-provider/{_issuer(found).removeprefix('https://')}")
+            )
+        return KarpenterController(
+            f"{name}-karpenter",
+            {
+                **args,
+                "cluster_name": cluster.name,
+                "region": cluster.region,
+                "account_id": cluster.account_id,
+                "kubernetes_version": cluster.kubernetes_version,
+                "tags": {**settings.tags, **karpenter.tags},
+            },
+            self._options(),
+        )
+
+    def _guardrails(self, name: str, settings: PlatformSettings) -> Guardrails:
+        return Guardrails(
+            f"{name}-guardrails",
+            {
+                "pools": [
+                    guardrail_of(pool_document(pool, settings.cluster_versions), pool.guardrails).model_dump(
+                        mode="json"
+                    )
+                    for pool in settings.pools
+                ]
+            },
+            self._options(),
+        )
+
+
+def _issuer(found: aws.eks.AwaitableGetClusterResult) -> str:
+    return str(found.identities[0].oidcs[0].issuer)
+
+
+def _kubeconfig(cluster: ClusterSettings, found: aws.eks.AwaitableGetClusterResult) -> str:
+    """A kubeconfig without a secret in it: the token comes from the caller's own AWS credentials."""
+    command = ["eks", "get-token", "--cluster-name", cluster.name, "--region", cluster.region, "--output", "json"]
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {
+                    "name": cluster.name,
+                    "cluster": {
+                        "server": found.endpoint,
+                        "certificate-authority-data": found.certificate_authorities[0].data,
+                    },
+                }
+            ],
+            "users": [
+                {
+                    "name": cluster.name,
+                    "user": {
+                        "exec": {
+                            "apiVersion": "client.authentication.k8s.io/v1beta1",
+                            "command": "aws",
+                            "args": command,
+                            "interactiveMode": "Never",
+                        }
+                    },
+                }
+            ],
+            "contexts": [{"name": cluster.name, "context": {"cluster": cluster.name, "user": cluster.name}}],
+            "current-context": cluster.name,
+        },
+        sort_keys=True,
+    )

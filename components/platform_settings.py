@@ -1,0 +1,157 @@
+"""What a whole platform consists of: the cluster, Karpenter, pools, controllers, and rules between them.
+
+Not for what a single part means: each part's own settings say that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, model_validator
+
+from floodplain import quantity
+from floodplain.problem import RuleError, raise_rules
+from floodplain.settings import Settings
+
+from . import compatibility
+from .cloud_names import place_of
+from .cluster import ClusterName, ClusterVersions
+from .controller_charts import ControllersSettings
+from .karpenter_settings import KarpenterSettings
+from .pool_types import admitted
+from .swap_pool import SwapPool, stack_problems
+
+_DIGEST = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
+
+
+class ClusterSettings(Settings):
+    """The EKS cluster that exists already, and where it is."""
+
+    name: ClusterName
+    region: str
+    account_id: str
+    kubernetes_version: str
+
+    @model_validator(mode="after")
+    def _rules(self) -> ClusterSettings:
+        place_of(self.region, self.account_id)
+        return self
+
+    @property
+    def arn(self) -> str:
+        """The cluster's ARN; it also identifies the cluster to the Kubernetes provider."""
+        return place_of(self.region, self.account_id).regional("eks", f"cluster/{self.name}")
+
+
+class PlatformKarpenter(KarpenterSettings):
+    """Karpenter in this platform: installed (the default), or the one the cluster has already."""
+
+    install: bool = True
+    cluster_endpoint: str | None = None
+    oidc_provider_arn: str | None = None
+    permissions_boundary: str | None = None
+    node_role_policies: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _existing_one_names_its_role(self) -> PlatformKarpenter:
+        if not self.install and self.node_role_name is None:
+            raise RuleError(
+                "is needed when the cluster keeps the Karpenter it has (install: false)",
+                "name the IAM role its nodes use",
+                ("node_role_name",),
+            )
+        return self
+
+
+def _digest(image: str) -> str:
+    if not _DIGEST.fullmatch(image):
+        raise RuleError("is not an image by digest", "write repository@sha256:..., as a release prints it")
+    return image
+
+
+ImageDigest = Annotated[str, AfterValidator(_digest)]
+
+
+class ImageSettings(Settings):
+    """floodplain's own images, by digest, as a release writes them. Without one its services stay off."""
+
+    service: ImageDigest | None = None
+    agent: ImageDigest | None = None
+
+
+class PlatformSettings(Settings):
+    """Everything about a platform that can be checked without the cloud."""
+
+    cluster: ClusterSettings
+    pools: tuple[SwapPool, ...] = Field(min_length=1)
+    karpenter: PlatformKarpenter = PlatformKarpenter()
+    controllers: ControllersSettings = ControllersSettings()
+    images: ImageSettings = ImageSettings()
+    protected: bool = False
+    tags: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _rules(self) -> PlatformSettings:
+        raise_rules(_broken_rules(self))
+        return self
+
+    @property
+    def cluster_versions(self) -> ClusterVersions:
+        """What a pool must know of the cluster."""
+        return ClusterVersions(
+            name=self.cluster.name,
+            kubernetes_version=self.cluster.kubernetes_version,
+            karpenter_version=self.karpenter.version,
+            vm_memory_overhead_percent=float(self.karpenter.vm_memory_overhead_percent),
+        )
+
+
+def _broken_rules(platform: PlatformSettings) -> Iterator[RuleError]:
+    try:
+        compatibility.check(platform.cluster.kubernetes_version, platform.karpenter.version)
+    except RuleError as error:
+        old = error.value == platform.karpenter.version
+        path = ("karpenter", "version") if old else ("cluster", "kubernetes_version")
+        yield RuleError(error.rule, error.remedy, path, error.value)
+    names: dict[str, int] = {}
+    taints: dict[tuple[str, str], int] = {}
+    for index, pool in enumerate(platform.pools):
+        first = names.setdefault(pool.name, index)
+        if first != index:
+            yield RuleError(
+                f"is the name of pools[{first}] too", "give each pool its own name", ("pools", index, "name"), pool.name
+            )
+        taint = (pool.node_taint.key, pool.node_taint.value)
+        first = taints.setdefault(taint, index)
+        if first != index and pool.name != platform.pools[first].name:
+            yield RuleError(
+                f"is the taint of pools[{first}] too, so their pods would mix",
+                "give each pool its own taint",
+                ("pools", index, "taint"),
+                "=".join(taint),
+            )
+        for error in (*stack_problems(pool, protected=platform.protected), *_limit_problems(pool)):
+            yield RuleError(error.rule, error.remedy, ("pools", index, *error.path), error.value)
+
+
+def _limit_problems(pool: SwapPool) -> Iterator[RuleError]:
+    """A limit below the smallest node means a pool that can never launch one."""
+    types = admitted(pool.families, pool.architecture, pool.vcpus)
+    smallest_cpu = min(types, key=lambda kind: kind.vcpu)
+    if quantity.to_millicores(pool.limits.cpu) < smallest_cpu.vcpu * 1000:
+        yield RuleError(
+            f"is below the smallest node ({smallest_cpu.name} counts {smallest_cpu.vcpu}), so no node could launch",
+            "raise it: limits count whole nodes",
+            ("limits", "cpu"),
+            pool.limits.cpu,
+        )
+    if quantity.to_bytes(pool.limits.memory) < types[0].memory_bytes:
+        yield RuleError(
+            f"is below the smallest node ({types[0].name} has {quantity.from_bytes(types[0].memory_bytes)}), "
+            "so no node could launch",
+            "raise it: limits count whole nodes",
+            ("limits", "memory"),
+            pool.limits.memory,
+        )

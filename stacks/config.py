@@ -1,0 +1,79 @@
+"""`StackConfig`: what a stack file says, checked whole before anything is made.
+
+The settings are the platform's own; what is added here is how they are spread over the file's keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi.runtime.config import CONFIG
+from pydantic import ValidationError
+
+from components.platform_settings import PlatformSettings
+from components.platform_warnings import warnings
+from floodplain.problem import Problem, problems_of
+
+from .problems import StackProblemsError
+
+PROJECT = "floodplain"
+SECRET_KEYS = frozenset({"kubeconfig"})
+"""Keys of their own, since one secret leaf makes the whole top-level key secret to Pulumi."""
+
+
+class StackConfig(PlatformSettings):
+    """One environment: the platform, as `floodplain:` keys of a stack file."""
+
+    def platform_args(self) -> dict[str, Any]:
+        """The arguments of `components.Platform`; only what was set, so that defaults stay the components'."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    def warnings(self) -> list[Problem]:
+        """What is allowed but should be known, by the key as it stands in the file."""
+        return [
+            Problem(f"{PROJECT}:{problem.path}", problem.rule, problem.remedy, problem.value)
+            for problem in warnings(self)
+        ]
+
+
+def parse(stack: str, values: Mapping[str, Any]) -> StackConfig:
+    """Check the values of a stack's `floodplain:` keys (without the prefix, secrets left out).
+
+    Raises StackProblemsError with every problem.
+    """
+    try:
+        return StackConfig.model_validate(values)
+    except ValidationError as error:
+        problems = problems_of(error, StackConfig)
+    raise StackProblemsError(
+        stack,
+        (Problem(f"{PROJECT}:{problem.path}", problem.rule, problem.remedy, problem.value) for problem in problems),
+    )
+
+
+def read_config(stack: str) -> StackConfig:
+    """The configuration of the running program. Raises StackProblemsError."""
+    # pulumi.Config can only be asked for keys one knows; a misspelt key would never be seen.
+    given: Mapping[str, str] = CONFIG.get()
+    values = {
+        key.removeprefix(f"{PROJECT}:"): _decoded(text)
+        for key, text in given.items()
+        if key.startswith(f"{PROJECT}:") and key.removeprefix(f"{PROJECT}:") not in SECRET_KEYS
+    }
+    return parse(stack, values)
+
+
+def kubeconfig() -> pulumi.Output[str] | None:
+    """The kubeconfig that the stack sets as a secret, if it does."""
+    return pulumi.Config(PROJECT).get_secret("kubeconfig")
+
+
+def _decoded(text: str) -> Any:
+    """Pulumi hands maps, lists, numbers and booleans over as JSON, strings as they are."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
