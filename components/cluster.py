@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
-from floodplain.problem import RuleError
+from floodplain.problem import Location, RuleError
 from floodplain.settings import Settings
 
 from . import compatibility
@@ -44,5 +44,14 @@ class ClusterVersions(Settings):
 
     @model_validator(mode="after")
     def _versions_go_together(self) -> ClusterVersions:
-        compatibility.check(self.kubernetes_version, self.karpenter_version)
+        check_versions(self.kubernetes_version, self.karpenter_version, ("kubernetes_version",), ("karpenter_version",))
         return self
+
+
+def check_versions(kubernetes: str, karpenter: str, kubernetes_path: Location, karpenter_path: Location) -> None:
+    """Raise RuleError, at the path of the version to change, when the two do not go together."""
+    try:
+        compatibility.check(kubernetes, karpenter)
+    except RuleError as error:
+        path = karpenter_path if error.value == karpenter else kubernetes_path
+        raise RuleError(error.rule, error.remedy, path, error.value) from None

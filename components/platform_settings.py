@@ -15,9 +15,8 @@ from floodplain import quantity
 from floodplain.problem import RuleError, raise_rules
 from floodplain.settings import Settings
 
-from . import compatibility
 from .cloud_names import place_of
-from .cluster import ClusterName, ClusterVersions
+from .cluster import ClusterName, ClusterVersions, check_versions
 from .controller_charts import ControllersSettings
 from .karpenter_settings import KarpenterSettings
 from .pool_types import admitted
@@ -110,11 +109,14 @@ class PlatformSettings(Settings):
 
 def _broken_rules(platform: PlatformSettings) -> Iterator[RuleError]:
     try:
-        compatibility.check(platform.cluster.kubernetes_version, platform.karpenter.version)
+        check_versions(
+            platform.cluster.kubernetes_version,
+            platform.karpenter.version,
+            ("cluster", "kubernetes_version"),
+            ("karpenter", "version"),
+        )
     except RuleError as error:
-        old = error.value == platform.karpenter.version
-        path = ("karpenter", "version") if old else ("cluster", "kubernetes_version")
-        yield RuleError(error.rule, error.remedy, path, error.value)
+        yield error
     names: dict[str, int] = {}
     taints: dict[tuple[str, str], int] = {}
     for index, pool in enumerate(platform.pools):
