@@ -1,0 +1,186 @@
+"""Every bad input gets a line that names the key, the value, the rule and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+CASES: list[tuple[dict[str, Any], list[str]]] = [
+    ({"nmae": "x"}, ["nmae: is not a known key; did you mean `name`?"]),
+    (
+        {"limits": None},
+        ["limits: is required; set it"],
+    ),
+    (
+        {"limits": {"cpu": "256"}},
+        ["limits.memory: is required; set it"],
+    ),
+    (
+        {"limits": {"cpu": "256", "memory": "10GB"}},
+        ["limits.memory: '10GB' is not a quantity; write 10G (decimal) or 10Gi (binary)"],
+    ),
+    (
+        {"limits": {"cpu": "many", "memory": "2Ti"}},
+        ["limits.cpu: 'many' is not a quantity; write a number with a Kubernetes suffix, such as 16Gi, 500M or 250m"],
+    ),
+    (
+        {"families": ["m6i"]},
+        [
+            "families[0]: 'm6i' has no instance store, or is not in the catalogue; did you mean `m6id`? "
+            "`floodplain catalogue show` lists the families with local NVMe"
+        ],
+    ),
+    (
+        {"families": ["d3"]},
+        ["families[0]: 'd3' has spinning disks, too slow for swap; choose a family with NVMe SSD"],
+    ),
+    (
+        {"families": ["r6gd"]},
+        [
+            "families[0]: 'r6gd' is arm64, but the pool's architecture is amd64; choose a family of that "
+            "architecture, or set architecture: arm64 if the images run on it"
+        ],
+    ),
+    (
+        {"families": ["r6id", "r6id"]},
+        ["families[1]: 'r6id' is given twice; remove one"],
+    ),
+    (
+        {"vcpus": [3]},
+        [
+            "families[0]: 'r6id' has no size among the pool's vcpus; its sizes have 2, 4, 8, 16, 32, 48, 64, 96, 128 vCPUs"
+        ],
+    ),
+    (
+        {"families": ["x2idn"]},
+        [
+            "families[0]: 'x2idn' cannot hold the swap: x2idn.16xlarge lacks 1,587.9 GiB of disk for swap of "
+            "2 x 1,024.0 GiB, ephemeral storage and images within 85 % of 1900 GB; lower swap.ratio to at most 0.44, "
+            "lower disk.perMemory or disk.images, or choose a family with more NVMe"
+        ],
+    ),
+    (
+        {"swap": {"ratio": 6}},
+        [
+            "families[0]: 'r6id' cannot hold the swap: r6id.large lacks 38.6 GiB of disk for swap of 6 x 16.0 GiB, "
+            "ephemeral storage and images within 85 % of 118 GB; lower swap.ratio to at most 3.58, lower disk.perMemory "
+            "or disk.images, or choose a family with more NVMe"
+        ],
+    ),
+    (
+        {"disruption": {"expireAfter": "24h"}},
+        [
+            "disruption.expireAfter: '24h' is shorter than the longest job (48h), which node expiry would cut off; "
+            "set it to 48h or more, or to Never"
+        ],
+    ),
+    (
+        {"disruption": {"terminationGracePeriod": "1h"}},
+        [
+            "disruption.terminationGracePeriod: '1h' is shorter than the longest job (48h); at its end pods are killed; "
+            "set it to 48h or more, or leave it out"
+        ],
+    ),
+    (
+        {"ami": {"alias": "al2023@latest"}, "protected": True},
+        [
+            "ami.alias: 'al2023@latest' follows the newest image, so the fleet would roll whenever AWS publishes one; "
+            "pin it in a protected stack, for example al2023@v20260714"
+        ],
+    ),
+    (
+        {"ami": {"alias": "bottlerocket@v1.50.0"}},
+        [
+            "ami.alias: 'bottlerocket@v1.50.0' is not an AL2023 alias; "
+            "write al2023@vYYYYMMDD; swap is set up by AL2023's nodeadm"
+        ],
+    ),
+    (
+        {"ami": {"alias": "al2023@v20250101"}},
+        [
+            "ami.alias: 'al2023@v20250101' is too old: its nodeadm does not read the drop-in that takes swap out of "
+            "allocatable disk; use al2023@v20251023 or newer"
+        ],
+    ),
+    (
+        {"ami": {}},
+        ["ami: needs either `alias` or `ids`; for example alias: al2023@v20260714"],
+    ),
+    (
+        {"cluster": {"name": "prod", "kubernetesVersion": "1.32"}},
+        [
+            "cluster.kubernetesVersion: '1.32' is too old a Kubernetes for swap in containers: 1.33 is the oldest supported; "
+            "upgrade the control plane and nodes; 1.34 is recommended"
+        ],
+    ),
+    (
+        {"cluster": {"name": "prod", "kubernetesVersion": "1.36", "karpenterVersion": "1.5.0"}},
+        [
+            "cluster.karpenterVersion: '1.5.0' is too old a Karpenter for Kubernetes 1.36, which needs 1.13 or "
+            "newer; set Karpenter 1.14.1, or keep an older Kubernetes"
+        ],
+    ),
+    (
+        {"subnets": [{"id": "subnet-0a"}, {"id": "subnet-0a"}]},
+        ["subnets[1]: {'id': 'subnet-0a'} is given twice; remove one"],
+    ),
+    (
+        {"securityGroups": [{"id": "subnet-0a"}]},
+        ["securityGroups[0].id: 'subnet-0a' is not an id of this kind (sg-...); check it"],
+    ),
+    (
+        {"kubelet": {"systemReserved": {"ephemeral-storage": "10Gi"}}},
+        [
+            "kubelet.systemReserved.ephemeral-storage: '10Gi' is computed on each node from its swap file; "
+            "remove it; reserve disk for daemons in kubeReserved"
+        ],
+    ),
+    (
+        {"kubelet": {"evictionSoft": {"memory.available": "1Gi"}}},
+        [
+            "kubelet.evictionSoftGracePeriod: {} every soft threshold needs a grace period and the reverse; "
+            "give evictionSoft and evictionSoftGracePeriod the same keys"
+        ],
+    ),
+    (
+        {"kubelet": {"failSwapOn": False}},
+        [
+            "kubelet.failSwapOn: is not a known key; known here: evictionHard, evictionMaxPodGracePeriod, "
+            "evictionSoft, evictionSoftGracePeriod, imageGcHighThresholdPercent, imageGcLowThresholdPercent, "
+            "kubeReserved, maxPods, podsPerCore, systemReserved"
+        ],
+    ),
+    (
+        {"tags": {"karpenter.sh/nodepool": "x"}},
+        ["tags.karpenter.sh/nodepool: 'x' is a tag that Karpenter sets itself; remove it"],
+    ),
+    (
+        {"labels": {"floodplain.dev/pool": "x"}},
+        ["labels.floodplain.dev/pool: 'x' is a label that is set for you; remove it"],
+    ),
+    (
+        {"name": "Swap_Pool"},
+        [
+            "name: 'Swap_Pool' is not a pool name; use 1 to 40 lower-case letters, digits and dashes, "
+            "starting with a letter"
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "lines"), CASES, ids=[str(changes)[:60] for changes, _ in CASES])
+def test_each_fault_is_told_with_its_key_value_rule_and_remedy(
+    changes: dict[str, Any], lines: list[str], told: Callable[..., list[str]]
+) -> None:
+    assert told(**changes) == lines
+
+
+def test_all_faults_of_a_pool_are_told_at_once(told: Callable[..., list[str]]) -> None:
+    lines = told(nmae="x", limits={"cpu": "256", "memory": "10GB"}, ami={"alias": "al2"}, longestJob="two days")
+    assert [line.split(":")[0] for line in lines] == ["limits.memory", "ami.alias", "longestJob", "nmae"]
+
+
+def test_a_valid_pool_has_no_faults(told: Callable[..., list[str]]) -> None:
+    assert told() == []
