@@ -1,0 +1,91 @@
+"""`Guardrails`: admission policies that keep every pod on the pools within memory limits and the disk cap."""
+
+from typing import NotRequired, Optional, TypedDict
+
+import pulumi
+from pulumi import Output, ResourceOptions
+from pulumi_kubernetes.admissionregistration.v1 import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
+
+from .arguments import read_args
+from .guardrail_rules import BINDING_KIND, manifests
+from .guardrail_settings import GuardrailsSettings
+from .pool_args import TaintArgs
+from .swap_pool import POOL_LABEL, GuardrailMode
+
+
+class PoolGuardrailArgs(TypedDict):
+    """What admission must know of one pool."""
+
+    pool: str
+    """Name of the pool."""
+    largest_allocatable: str
+    """Allocatable memory of the largest node that the pool may launch, such as `718987Mi`."""
+    headroom: NotRequired[str]
+    """What DaemonSets take of that memory on each node. Default `0`."""
+    overhead: NotRequired[str]
+    """Memory overhead of the pool's RuntimeClass. Default `16Mi`. The rules use what admission wrote into the pod."""
+    ephemeral_per_memory: NotRequired[float]
+    """Most node disk a pod may use, in bytes per byte of its memory request. Default 1."""
+    taint: NotRequired[TaintArgs]
+    """Taint of the pool's nodes. Default `floodplain.dev/pool=<pool>:NoSchedule`."""
+    node_selector: NotRequired[dict[str, str]]
+    """The one label that the pool's nodes carry. Default `floodplain.dev/pool: <pool>`."""
+    runtime_class: NotRequired[str]
+    """Name of the pool's RuntimeClass. Default `floodplain-<pool>`."""
+    swap: NotRequired[bool]
+    """Whether the pool's nodes have swap. Default true; false leaves out the rules about who gets it."""
+    mode: NotRequired[GuardrailMode]
+    """What to do about a pod that breaks a rule. Default enforce."""
+
+
+class GuardrailsArgs(TypedDict):
+    """The pools to guard, and whom to leave alone."""
+
+    pools: list[PoolGuardrailArgs]
+    """The pools, each with its own policies."""
+    exempt_namespaces: NotRequired[list[str]]
+    """Namespaces that no rule looks at. kube-system always is one."""
+    daemon_set_controllers: NotRequired[list[str]]
+    """User names whose DaemonSet pods are left alone. Default: Kubernetes' own DaemonSet controller."""
+    judge_node_names: NotRequired[bool]
+    """Whether a pod that sets spec.nodeName itself is judged, since a NoSchedule taint does not keep it from a pool's
+    node. Default true. Such pods are rare: node debugging (use kube-system) and some storage drivers."""
+
+
+class Guardrails(pulumi.ComponentResource):
+    """ValidatingAdmissionPolicies for the pods of pools, and for those that would end up there.
+
+    For each pool a policy that refuses what would break the sum of limits on a node or its disk, or warns in audit
+    mode, and a policy that only gives advice. Pods of DaemonSets and of kube-system are left alone.
+    """
+
+    policy_names: Output[list[str]]
+    """Names of the ValidatingAdmissionPolicies."""
+    binding_names: Output[list[str]]
+    """Names of the ValidatingAdmissionPolicyBindings."""
+
+    def __init__(self, name: str, args: GuardrailsArgs, opts: Optional[ResourceOptions] = None) -> None:
+        super().__init__("floodplain:index:Guardrails", name, {}, opts)
+        settings = read_args(GuardrailsSettings, args)
+        policies: list[pulumi.Resource] = []
+        names: dict[str, list[str]] = {"policyNames": [], "bindingNames": []}
+        for manifest in manifests(settings):
+            metadata, spec = manifest["metadata"], manifest["spec"]
+            # Children are named by pool and purpose, so that reordering pools replaces nothing.
+            child = f"{name}-{metadata['labels'][POOL_LABEL]}-{metadata['name'].rsplit('-', 1)[1]}"
+            if manifest["kind"] == BINDING_KIND:
+                ValidatingAdmissionPolicyBinding(
+                    f"{child}-binding",
+                    metadata=metadata,
+                    spec=spec,
+                    opts=ResourceOptions(parent=self, depends_on=[policies[-1]]),
+                )
+                names["bindingNames"].append(metadata["name"])
+            else:
+                policies.append(
+                    ValidatingAdmissionPolicy(child, metadata=metadata, spec=spec, opts=ResourceOptions(parent=self))
+                )
+                names["policyNames"].append(metadata["name"])
+        self.policy_names = Output.from_input(names["policyNames"])
+        self.binding_names = Output.from_input(names["bindingNames"])
+        self.register_outputs(names)
