@@ -76,7 +76,8 @@ def read_region(region: str | None = None) -> tuple[InstanceType, ...]:
         raise RefreshError("Reading EC2 needs boto3: pip install 'floodplain[cli]'.") from error
     try:
         config = Config(connect_timeout=10, read_timeout=60, retries={"mode": "standard", "max_attempts": 4})
-        client: Any = boto3.client("ec2", region_name=region, config=config)
+        # A session of its own: boto3's default one remembers the credentials of whoever used it first.
+        client: Any = boto3.Session(region_name=region).client("ec2", config=config)
         pages = client.get_paginator("describe_instance_types").paginate(
             Filters=[{"Name": "instance-storage-supported", "Values": ["true"]}]
         )

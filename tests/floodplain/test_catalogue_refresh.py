@@ -132,7 +132,7 @@ def test_every_page_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         stub.add_response(
             "describe_instance_types", {"InstanceTypes": infos[1:]}, {"Filters": filters, "NextToken": "more"}
         )
-        monkeypatch.setattr(boto3, "client", lambda *args, **options: client)
+        monkeypatch.setattr(boto3.Session, "client", lambda *args, **options: client)
         assert [kind.name for kind in read_region(REGION)] == ["r6id.2xlarge", "m6id.large"]
 
 
@@ -160,7 +160,7 @@ def failing(code: str, monkeypatch: pytest.MonkeyPatch) -> str:
     client = botocore.session.get_session().create_client("ec2", region_name=REGION)
     with Stubber(client) as stub:
         stub.add_client_error("describe_instance_types", code, "said EC2")
-        monkeypatch.setattr(boto3, "client", lambda *args, **options: client)
+        monkeypatch.setattr(boto3.Session, "client", lambda *args, **options: client)
         with pytest.raises(RefreshError) as caught:
             read_region(REGION)
     return str(caught.value)
