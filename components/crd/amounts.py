@@ -1,0 +1,121 @@
+"""Quantities, percentages and durations as the CRDs and Karpenter's Go code read them.
+
+The CRD's patterns let through texts on which Go then fails or panics: those are runtime rules. Exact arithmetic is
+in `floodplain.quantity` and `floodplain.duration`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from floodplain.problem import RuleError
+
+from .violation import RuntimeRuleError
+
+_NUMBER = r"([0-9]+\.?[0-9]*|\.[0-9]+)"
+_QUANTITY = re.compile(rf"[+-]?{_NUMBER}([KMGTPE]i|[numkMGTPE]|[eE][+-]?{_NUMBER})?")
+_FRACTION_EXPONENT = re.compile(r".*[eE][+-]?[0-9]*\.[0-9]*")
+_PERCENT = re.compile(r"([0-9]{1,2}(\.[0-9]{1,2})?|100(\.0{1,2})?)%")
+_DURATION = re.compile(r"([0-9]+[smh])+")
+_GO_DURATION = re.compile(r"(?:([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+_GO_LONGEST_SECONDS = (2**63 - 1) // 10**9
+
+
+def _hint(text: str) -> str:
+    byte_suffix = re.fullmatch(r"([0-9.]+)\s*([KMGTPEkmgtpe])[iI]?[bB]?", text)
+    if byte_suffix:
+        number, unit = byte_suffix[1], byte_suffix[2].upper()
+        return f"write {number}{unit.replace('K', 'k')} (decimal) or {number}{unit}i (binary)"
+    return "write a number with an optional suffix such as m, k, M, G, Mi or Gi"
+
+
+def quantity(text: str) -> Iterator[RuleError]:
+    """A Kubernetes quantity, as far as the CRD's pattern knows, and parseable by Go."""
+    if not _QUANTITY.fullmatch(text):
+        yield RuleError("is not a quantity", _hint(text), value=text)
+    elif _FRACTION_EXPONENT.fullmatch(text):
+        yield RuntimeRuleError("has a fraction as exponent, on which Karpenter fails", "write it out", value=text)
+
+
+def limit(text: str) -> Iterator[RuleError]:
+    """A NodePool limit: a quantity, and not negative, since then nothing would ever start."""
+    yield from quantity(text)
+    if text.startswith("-"):
+        yield RuntimeRuleError("is negative, so that no node ever starts", "write 0 or more", value=text)
+
+
+def reserve(text: str) -> Iterator[RuleError]:
+    """What kubelet sets aside: a quantity that does not begin with a minus sign."""
+    yield from quantity(text)
+    if text.startswith("-"):
+        yield RuleError("is negative", "write 0 or more", value=text)
+
+
+def threshold(text: str) -> Iterator[RuleError]:
+    """An eviction threshold: a percentage, or a quantity. The CRD also lets an empty text pass."""
+    if not text:
+        yield RuntimeRuleError(
+            "is empty, on which Karpenter and kubelet fail", "write for example 5% or 100Mi", value=text
+        )
+    elif text.endswith("%"):
+        if not _PERCENT.fullmatch(text):
+            yield RuleError(
+                "is not a percentage from 0% to 100% with at most two decimals", "write for example 5%", value=text
+            )
+    else:
+        yield from quantity(text)
+        if text.startswith("-"):
+            yield RuntimeRuleError("is negative, which kubelet refuses", "write 0 or more", value=text)
+
+
+def duration(text: str) -> Iterator[RuleError]:
+    """Hours, minutes and seconds in whole numbers: `48h`, `1h30m`."""
+    if not _DURATION.fullmatch(text):
+        yield RuleError("is not a duration", "write whole hours, minutes or seconds: 48h, 1h30m", value=text)
+        return
+    yield from _too_long(text)
+
+
+def duration_or_never(text: str) -> Iterator[RuleError]:
+    """A duration, or the word Never."""
+    if text == "Never":
+        return
+    if text.lower() == "never":
+        yield RuleError("is not a duration", "write Never with a capital N", value=text)
+        return
+    for error in duration(text):
+        yield type(error)(error.rule, f"{error.remedy}, or Never", value=text)
+
+
+def budget_duration(text: str) -> Iterator[RuleError]:
+    """How long a budget's schedule lasts: hours, minutes, or hours and then minutes; cron knows no seconds."""
+    if not re.fullmatch(r"([0-9]+[hm]|[0-9]+h[0-9]+m)(0s)?", text):
+        yield RuleError("is not a budget's duration", "write hours, minutes or both: 8h, 30m, 8h30m", value=text)
+        return
+    yield from _too_long(text)
+
+
+def go_duration(text: str) -> Iterator[RuleError]:
+    """Any duration of Go that is not negative. The CRD takes every text; Karpenter cannot read the object then."""
+    if text != "0" and not _GO_DURATION.fullmatch(text):
+        yield RuntimeRuleError(
+            "is not a duration, and one such text stops Karpenter from reading any EC2NodeClass",
+            "write for example 90s or 1m30s",
+            value=text,
+        )
+
+
+def seconds(text: str) -> int:
+    """Seconds of a duration that `duration` finds sound."""
+    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([smh])", text))
+
+
+def _too_long(text: str) -> Iterator[RuleError]:
+    if seconds(text) > _GO_LONGEST_SECONDS:
+        yield RuntimeRuleError(
+            "is longer than Go can count (about 292 years), and Karpenter cannot read the object",
+            "write less, or Never where it is allowed",
+            value=text,
+        )
