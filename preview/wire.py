@@ -18,6 +18,9 @@ SECRET = "<secret>"
 RESOURCE = "<resource>"
 ASSET = "<asset>"
 
+RAW_UNKNOWN: str = rpc.UNKNOWN
+"""How the unknown looks on the wire itself, for those who read it there."""
+
 _SIGNATURE = rpc._special_sig_key
 _FILES = (rpc._special_asset_sig, rpc._special_archive_sig)
 

@@ -1,0 +1,146 @@
+"""Every rule of the policy pack over the rendered stack, as the engine would run them with `--policy-pack`.
+
+The properties go through the SDK's own proxy, so a rule that would stumble over it in production stumbles here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pulumi_policy import (
+    EnforcementLevel,
+    PolicyProviderResource,
+    PolicyResource,
+    ResourceValidationArgs,
+    ResourceValidationPolicy,
+    StackValidationArgs,
+    StackValidationPolicy,
+)
+from pulumi_policy.policy import _NotApplicableError
+from pulumi_policy.proxy import UnknownValueError, unknown_checking_proxy
+
+from floodplain.problem import Problem
+from policies.rules import POLICIES
+from policies.rules.rendered import RenderedOptions
+
+from .. import wire
+from ..finding import Finding, Severity
+from ..origin import place
+from ..recording import Recorded
+from ..render import Rendering
+
+Report = Callable[[str, str | None], None]
+
+
+def check(rendering: Rendering, policies: Any = POLICIES) -> Iterator[Finding]:
+    by_urn = rendering.apply.by_urn()
+    resources = _resources(by_urn)
+    for policy in policies:
+        if policy.enforcement_level == EnforcementLevel.DISABLED:
+            continue
+        advisory = policy.enforcement_level in (None, EnforcementLevel.ADVISORY)
+        severity: Severity = "warning" if advisory else "error"
+        for message, urn in _violations(policy, resources):
+            resource = by_urn.get(urn)
+            where = (
+                (place(rendering.stackfile, resource, "") or resource.name) if resource else rendering.stackfile.path
+            )
+            problem = Problem(where, message, _unless_said(policy.remediation_steps or "", message))
+            yield Finding(severity, policy.name, problem, urn)
+
+
+def _unless_said(remedy: str, message: str) -> str:
+    return "" if remedy and remedy in message else remedy
+
+
+def _violations(policy: Any, resources: dict[str, PolicyResource]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+
+    def reporter(about: str) -> Report:
+        def report(message: str, urn: str | None = None) -> None:
+            found.append((" ".join(message.split()), urn or about))
+
+        return report
+
+    if isinstance(policy, StackValidationPolicy):
+        _run(policy.validate, StackValidationArgs(list(resources.values())), reporter(""), found, "")
+    elif isinstance(policy, ResourceValidationPolicy):
+        validates = policy.validate if isinstance(policy.validate, list) else [policy.validate]
+        for urn, resource in resources.items():
+            args = ResourceValidationArgs(
+                resource.resource_type, resource.props, urn, resource.name, resource.opts, resource.provider
+            )
+            for validate in validates:
+                _run(validate, args, reporter(urn), found, urn)
+    return found
+
+
+def _run(validate: Any, args: Any, report: Report, found: list[tuple[str, str]], urn: str) -> None:
+    try:
+        validate(args, report)
+    except _NotApplicableError:
+        pass
+    except UnknownValueError as error:
+        found.append((f"could not be checked: {error.message}", urn))
+
+
+def _resources(recorded: dict[str, Recorded]) -> dict[str, PolicyResource]:
+    """The stack as rules see it, with parents and dependencies as references."""
+    made = {urn: _resource(one, recorded) for urn, one in recorded.items()}
+    for urn, one in recorded.items():
+        made[urn].parent = made.get(one.parent)
+        made[urn].dependencies.extend(made[other] for other in one.depends_on if other in made)
+        for key, others in one.property_depends_on.items():
+            made[urn].property_dependencies[key] = [made[other] for other in others if other in made]
+    return made
+
+
+def _resource(resource: Recorded, recorded: dict[str, Recorded]) -> PolicyResource:
+    given = recorded.get(resource.provider)
+    provider = None
+    if given is not None:
+        provider = PolicyProviderResource(given.type, _proxied(given.inputs), given.urn, given.name)
+    options = resource.options
+    rendered = RenderedOptions(
+        protect=bool(options.get("protect")),
+        retain_on_delete=bool(options.get("retainOnDelete")),
+        secret_paths=list(_secret_paths(resource.inputs)),
+        ignore_changes=options.get("ignoreChanges", ()),
+        delete_before_replace=options.get("deleteBeforeReplace"),
+        aliases=resource.aliases,
+        additional_secret_outputs=options.get("additionalSecretOutputs", ()),
+        parent=resource.parent or None,
+    )
+    return PolicyResource(
+        resource.type, _proxied(resource.inputs), resource.urn, resource.name, rendered, provider, None, [], {}
+    )
+
+
+def _proxied(inputs: Mapping[str, Any]) -> Any:
+    return unknown_checking_proxy(_as_engine(inputs))
+
+
+def _as_engine(value: Any) -> Any:
+    """As the engine hands properties to a pack: secrets opened, unknowns marked its way, numbers all floats."""
+    if isinstance(value, Mapping):
+        if set(value) == {wire.SECRET}:
+            return _as_engine(value[wire.SECRET])
+        return {key: _as_engine(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_engine(item) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return wire.RAW_UNKNOWN if value == wire.UNKNOWN else value
+
+
+def _secret_paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    if isinstance(value, Mapping):
+        if set(value) == {wire.SECRET}:
+            yield path
+        else:
+            for key, item in value.items():
+                yield from _secret_paths(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _secret_paths(item, (*path, index))

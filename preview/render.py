@@ -1,0 +1,108 @@
+"""Render a stack: the program file of a checkout with one stack's settings, as plan and as apply, each twice.
+
+Everything that can keep a stack from being rendered becomes a PreviewError with lines a person can act on.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pulumi import RunError
+
+from floodplain.problem import Problem
+
+from . import document, missing_outputs, stackfile
+from .monitor import Answers
+from .outputs import Apply, Plan
+from .problems import PreviewError
+from .recorder import DuplicateUrnError, record
+from .recording import Recording
+
+PROGRAM = "__main__.py"
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """What the program asks for when nothing computed is known (`plan`) and when everything is (`apply`)."""
+
+    stackfile: stackfile.StackFile
+    plan: Recording
+    apply: Recording
+    unstable: tuple[str, ...] = ()
+    """URNs (or `outputs`) that came out differently the second time, with the mode: `plan URN`."""
+    missing_outputs: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """URN and property that is null in `apply` -> the `TYPE.OUTPUT` that no table knows, where it can be told."""
+
+    @property
+    def stack(self) -> str:
+        return self.stackfile.stack
+
+
+def render(stack: str, root: Path, *, twice: bool = True) -> Rendering:
+    """Run the program of `root` for `stack`. Raises PreviewError.
+
+    `twice` runs each mode again, to find what differs from one run to the next.
+    """
+    settings = stackfile.load(root, stack)
+    plan, apply = run(settings, root, Plan()), run(settings, root, Apply())
+    unstable: list[str] = []
+    if twice:
+        unstable += [f"plan {place}" for place in differences(plan, run(settings, root, Plan()))]
+        unstable += [f"apply {place}" for place in differences(apply, run(settings, root, Apply()))]
+    return Rendering(settings, plan, apply, tuple(unstable), _missing(settings, root, apply))
+
+
+def _missing(settings: stackfile.StackFile, root: Path, apply: Recording) -> dict[tuple[str, str], str]:
+    if not missing_outputs.has_nulls(apply):
+        return {}
+    try:
+        return missing_outputs.found_in(run(settings, root, missing_outputs.Traced()))
+    except PreviewError:  # a name where the program expects something else; the null itself is told anyway
+        return {}
+
+
+def run(settings: stackfile.StackFile, root: Path, answers: Answers) -> Recording:
+    """One run in one mode. Raises PreviewError."""
+    try:
+        return record(
+            root / PROGRAM,
+            answers,
+            project=settings.project,
+            stack=settings.stack,
+            config=settings.config,
+            secret_keys=settings.secret_keys,
+        )
+    except RunError as error:
+        raise PreviewError(str(error).splitlines()) from error
+    except DuplicateUrnError as error:
+        remedy = "give one of them another name; the engine refuses the second"
+        raise PreviewError(Problem(urn, "is registered twice", remedy) for urn in error.urns) from error
+    except Exception as error:
+        raise PreviewError([_fault(error, root)]) from error
+
+
+def _fault(error: Exception, root: Path) -> Problem:
+    """A fault of the program itself: the innermost line below `root`, which is where one starts to look."""
+    base = root.resolve()
+    place = PROGRAM
+    for frame in traceback.extract_tb(error.__traceback__):
+        path = Path(frame.filename).resolve()
+        if path.is_relative_to(base) and "site-packages" not in path.parts and path.parent != Path(__file__).parent:
+            place = f"{path.relative_to(base)}:{frame.lineno}"
+    text = " ".join(str(error).split()) or "no message"
+    if "__str__ on an Output" in text:
+        return Problem(place, "puts an Output into a text", "use Output.format, Output.concat or apply")
+    return Problem(place, f"fails with {type(error).__name__}: {text}", "run with --traceback to see the calls")
+
+
+def differences(first: Recording, second: Recording) -> list[str]:
+    """Where two recordings are not the same, byte for byte."""
+    if document.as_json(first) == document.as_json(second):
+        return []
+    one, two = (document.of(recording) for recording in (first, second))
+    before, after = ({item["urn"]: item for item in each["resources"]} for each in (one, two))
+    found = sorted(urn for urn in before | after if before.get(urn) != after.get(urn))
+    return found + [part for part in one if part != "resources" and one[part] != two[part]] or ["order"]

@@ -1,0 +1,95 @@
+"""Single things out of a rendered stack, exactly as nodes, kubectl and AWS get them. Prints nothing itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from floodplain import pools as documents
+from floodplain.problem import Problem
+
+from . import document, wire
+from .outputs import Apply
+from .pools import pool_documents
+from .problems import PreviewError
+from .recording import Recorded, Recording
+from .render import run
+from .stackfile import load
+
+MOST_POLICY_CHARACTERS = 6144
+"""AWS's limit for a managed policy, white space not counted."""
+
+_POLICY_DOCUMENTS = ("policy", "assumeRolePolicy", "inlinePolicy")
+
+
+def rendered(stack: str, root: Path) -> Recording:
+    """One run with everything known: enough for looking at single things. Raises PreviewError."""
+    return run(load(root, stack), root, Apply())
+
+
+def pool_names(recording: Recording) -> list[str]:
+    return [pool.name for pool in pool_documents(recording.resources)]
+
+
+def pools_json(recording: Recording) -> bytes:
+    """The documents, the same bytes as `floodplain.pools.dump`."""
+    return documents.dump(pool_documents(recording.resources))
+
+
+def user_data(recording: Recording, pool: str) -> bytes:
+    """The boot text of the pool's nodes, as it stands in the EC2NodeClass. Raises PreviewError."""
+    spec = _object(recording, "EC2NodeClass", pool).inputs.get("spec", {})
+    text = wire.reveal(spec).get("userData")
+    if not isinstance(text, str):
+        raise PreviewError([Problem(f"pool {pool}", "has no user data in its EC2NodeClass")])
+    return text.encode()
+
+
+def node_class(recording: Recording, pool: str) -> str:
+    """The EC2NodeClass as YAML that kubectl accepts. Raises PreviewError."""
+    return _yaml(_object(recording, "EC2NodeClass", pool))
+
+
+def node_pool(recording: Recording, pool: str) -> str:
+    """The NodePool as YAML that kubectl accepts. Raises PreviewError."""
+    return _yaml(_object(recording, "NodePool", pool))
+
+
+def policies(recording: Recording) -> str:
+    """Every IAM document, opened up, with its length as AWS counts it."""
+    return "\n".join(_policies(recording))
+
+
+def _policies(recording: Recording) -> Iterator[str]:
+    for resource in recording.resources:
+        if not resource.type.startswith(("aws:iam/", "aws:sqs/")):
+            continue
+        for key in _POLICY_DOCUMENTS:
+            text = wire.reveal(resource.inputs.get(key))
+            if not isinstance(text, str):
+                continue
+            content = json.loads(text)
+            length = len(json.dumps(content, separators=(",", ":"), ensure_ascii=False))
+            limit = f" of {MOST_POLICY_CHARACTERS:,}" if resource.type == "aws:iam/policy:Policy" else ""
+            name = resource.inputs.get("name", resource.name)
+            yield f"# {resource.type} {name}: {key}, {length:,}{limit} characters"
+            yield json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _object(recording: Recording, kind: str, pool: str) -> Recorded:
+    names = pool_names(recording)
+    if pool not in names:
+        raise PreviewError(
+            [Problem("POOL", "is no pool of this stack", f"its pools: {', '.join(names) or 'none'}", pool)]
+        )
+    for resource in recording.of(f":{kind}"):
+        if resource.inputs.get("metadata", {}).get("name") == pool:
+            return resource
+    raise PreviewError([Problem(f"pool {pool}", f"has no {kind} of its name in this stack")])
+
+
+def _yaml(resource: Recorded) -> str:
+    inputs = wire.reveal(dict(resource.inputs))
+    ordered = {key: inputs[key] for key in ("apiVersion", "kind", "metadata", "spec") if key in inputs}
+    return document.as_yaml(ordered)

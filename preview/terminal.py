@@ -1,0 +1,119 @@
+"""The report for a terminal, with colours where there are any. Read from the bottom: the verdict comes last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from . import change_text, wording
+from .model import Diff, FindingEntry, PoolEntry, Report, ResourceChange, ResourceNode
+
+_STYLES = {"replace": "bold red", "delete": "red", "create": "green", "update": "yellow"}
+_LINE_STYLES = {"-": "red", "+": "green", "@": "bold"}
+
+
+def show(report: Report, stream: TextIO) -> None:
+    """Print to `stream`: in colour on a terminal, plain otherwise."""
+    console = Console(file=stream, highlight=False, emoji=False, markup=False)
+    for part in _parts(report):
+        console.print(part)
+
+
+def _parts(report: Report) -> Iterator[RenderableType]:
+    count = wording.plural(report.resources, "resource")
+    yield Text.assemble((f"{report.project} {report.stack}", "bold"), f"  {report.file}  {count}")
+    yield _tree(report)
+    for pool in report.pools:
+        yield _pool(pool)
+    if report.unknowns:
+        yield _unknowns(report)
+    if report.diff:
+        yield from _diff(report.diff)
+    for heading, findings, style in (
+        ("Warnings", report.warnings, "yellow"),
+        ("Errors", report.errors, "red"),
+    ):
+        if findings:
+            yield Text(f"\n{heading}", style=f"bold {style}")
+            yield from (_finding(finding, style) for finding in findings)
+    yield Text(f"\n{wording.verdict(report)}", style="bold red" if report.errors else "bold green")
+
+
+def _tree(report: Report) -> Tree:
+    root = Tree(Text("Resources", style="bold"), guide_style="dim")
+    for node in report.tree:
+        _grow(root, node)
+    return root
+
+
+def _grow(branch: Tree, node: ResourceNode, above: str = "") -> None:
+    label = Text(no_wrap=True, overflow="ellipsis")
+    label.append(wording.kind(node.type), style="dim" if not node.children else "bold")
+    label.append(f" {node.name.removeprefix(above).removeprefix('-') or node.name}")
+    if node.detail:
+        label.append(f"  {node.detail}", style="cyan")
+    grown = branch.add(label)
+    for child in node.children:
+        _grow(grown, child, node.name)
+
+
+def _pool(pool: PoolEntry) -> Group:
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for what, how in wording.settings(pool):
+        facts.add_row(Text(what), Text(how))
+    table = Table(
+        box=None, padding=(0, 1), header_style="dim", caption="memory to for pods in GiB", caption_justify="left"
+    )
+    for number, heading in enumerate(wording.SizeRow.TITLES):
+        table.add_column(heading, justify="left" if number == 0 else "right", no_wrap=True)
+    for row in wording.sizes(pool):
+        table.add_row(*row.cells)
+    where = f"  {pool.place}" if pool.place else ""
+    heading = Text.assemble(("\nPool ", "bold"), (pool.name, "bold"), (where, "dim"))
+    return Group(heading, Padding(facts, (0, 2)), Padding(table, (0, 1)))
+
+
+def _unknowns(report: Report) -> Group:
+    lines = [Text("\nKnown only after the update", style="bold")]
+    for entry in report.unknowns:
+        lines.append(Text.assemble(f"  {entry.type} {entry.property}", (f"  {entry.why} ({entry.resources})", "dim")))
+    return Group(*lines)
+
+
+def _diff(diff: Diff) -> Iterator[RenderableType]:
+    yield Text(f"\nAgainst {diff.base}: {wording.summary(diff)}", style="bold")
+    yield Text(wording.COMPARED, style="dim")
+    for said in diff.note:
+        yield Text(f"  {said}", style="yellow")
+    if not diff.note:
+        for change in diff.changes:
+            yield from _change(change)
+    for roll in diff.rolls:
+        yield Text(f"Drift: {wording.roll_text(roll)}", style="bold yellow")
+
+
+def _change(change: ResourceChange) -> Iterator[RenderableType]:
+    head = Text(f"{wording.SIGNS[change.action]} {wording.title(change)}", style=_STYLES[change.action])
+    if change.reason:
+        head.append(f"  ({change.reason})", style="dim")
+    yield head
+    for one in change.properties:
+        for number, line in enumerate(change_text.lines(one)):
+            text = Text(f"    {line}", style=_LINE_STYLES.get(line[:1], "dim"))
+            if number == 0 and one.effect != "update":
+                text.append(f"  [{one.effect}]", style="bold red")
+            if number == 0 and one.drift:
+                text.append("  [drift]", style="bold yellow")
+            yield text
+
+
+def _finding(finding: FindingEntry, style: str) -> Text:
+    return Text.assemble(("  ", ""), (finding.place or "the stack", style), finding.message.removeprefix(finding.place))
