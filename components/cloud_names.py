@@ -69,7 +69,7 @@ def cloud_name(kind: Kind, words: str, free: str = "") -> str:
     return f"{readable}-{digest[:_HASH_DIGITS]}"
 
 
-_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]+")
 
 # Isolated and sovereign partitions have other service names and are not offered here.
 _PARTITIONS = {"us-gov-": "aws-us-gov", "cn-": "aws-cn"}

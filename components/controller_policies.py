@@ -93,8 +93,8 @@ def policy_problems(documents: Mapping[str, str]) -> list[RuleError]:
     """One RuleError, with the number, for each document that IAM would refuse for its length."""
     return [
         RuleError(
-            f"has {length} characters, {length - MANAGED_POLICY_LIMIT} more than the {MANAGED_POLICY_LIMIT} that "
-            "IAM allows one managed policy",
+            f"makes the policy {name} {length} characters long, {length - MANAGED_POLICY_LIMIT} more than the "
+            f"{MANAGED_POLICY_LIMIT} that IAM allows one managed policy",
             "use a shorter cluster name",
             path=(name,),
         )
