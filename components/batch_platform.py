@@ -118,7 +118,7 @@ class Platform(pulumi.ComponentResource):
             enable_server_side_apply=True,
             opts=ResourceOptions(parent=self),
         )
-        self._providers = [self._aws, self._kubernetes]
+        self._through = [self._aws, self._kubernetes]
 
         karpenter = self._karpenter(name, settings, args.get("karpenter") or {})
         node_role: Any = karpenter.node_role_name if karpenter else settings.karpenter.node_role_name
@@ -127,13 +127,13 @@ class Platform(pulumi.ComponentResource):
             SwapNodePool(
                 f"{name}-{pool.name}",
                 {
-                    **pool_args,
+                    "pool": {**pool_args, "tags": {**settings.tags, **pool.tags}},
                     "cluster": settings.cluster_versions.model_dump(),
                     "node_role_name": node_role,
                     "protected": settings.protected,
-                    "tags": {**settings.tags, **pool.tags},
                 },
-                self._options(*([karpenter] if karpenter else [])),
+                # Guardrails first: no pod may land on a pool before its rules are there.
+                self._options(guardrails, *([karpenter] if karpenter else [])),
             )
             for pool, pool_args in zip(settings.pools, args["pools"], strict=True)
         ]
@@ -160,7 +160,7 @@ class Platform(pulumi.ComponentResource):
         )
 
     def _options(self, *depends_on: pulumi.Resource) -> ResourceOptions:
-        return ResourceOptions(parent=self, providers=self._providers, depends_on=list(depends_on))
+        return ResourceOptions(parent=self, providers=self._through, depends_on=list(depends_on))
 
     def _karpenter(
         self, name: str, settings: PlatformSettings, given: PlatformKarpenterArgs

@@ -17,7 +17,7 @@ from floodplain.settings import Settings
 
 from .cloud_names import place_of
 from .cluster import ClusterName, ClusterVersions, check_versions
-from .controller_charts import ControllersSettings
+from .controllers_settings import ControllersSettings
 from .karpenter_settings import KarpenterSettings
 from .pool_types import admitted
 from .swap_pool import SwapPool, stack_problems

@@ -11,7 +11,8 @@ from typing import Any
 from floodplain.quantity import from_bytes, to_bytes
 
 from .boot_text import BootSettings, user_data
-from .swap_pool import DOMAIN, POOL_LABEL, SwapNodePoolSettings, SwapPool
+from .cluster import ClusterVersions
+from .swap_pool import DOMAIN, POOL_LABEL, SwapPool
 
 NODE_POOL_API = "karpenter.sh/v1"
 NODE_CLASS_API = "karpenter.k8s.aws/v1"
@@ -21,7 +22,7 @@ HEADROOM_NAMESPACE = "kube-system"
 _WAIT_FOR_READY = {"pulumi.com/waitFor": "condition=Ready"}
 
 
-def boot_settings(pool: SwapNodePoolSettings) -> BootSettings:
+def boot_settings(pool: SwapPool, cluster: ClusterVersions) -> BootSettings:
     """What the nodes of the pool must do at boot."""
     return BootSettings(
         swap_ratio=Decimal(str(pool.swap.ratio)),
@@ -31,7 +32,7 @@ def boot_settings(pool: SwapNodePoolSettings) -> BootSettings:
         single_process_oom_kill=pool.single_process_oom_kill,
         disk_reserve=pool.disk.images,
         system_reserved=pool.kubelet.system_reserved,
-        kubernetes_version=pool.cluster.kubernetes_version,
+        kubernetes_version=cluster.kubernetes_version,
         extra_scripts=pool.extra_scripts,
     )
 
@@ -103,13 +104,14 @@ def node_pool(pool: SwapPool) -> dict[str, Any]:
 
 
 def node_class(
-    pool: SwapNodePoolSettings,
+    pool: SwapPool,
+    cluster: ClusterVersions,
     role: Any,
     subnet_terms: Any = None,
     security_group_terms: Any = None,
 ) -> dict[str, Any]:
     """The EC2NodeClass. `role` is the node role's name; terms that are given replace the settings' own."""
-    by_tag = [{"tags": {"karpenter.sh/discovery": pool.cluster.name}}]
+    by_tag = [{"tags": {"karpenter.sh/discovery": cluster.name}}]
     return {
         "apiVersion": NODE_CLASS_API,
         "kind": "EC2NodeClass",
@@ -131,7 +133,7 @@ def node_class(
                 "httpTokens": "required",
             },
             "kubelet": pool.kubelet.manifest(),
-            "userData": user_data(boot_settings(pool)),
+            "userData": user_data(boot_settings(pool, cluster)),
             "tags": {**dict(sorted(pool.tags.items())), POOL_LABEL: pool.name},
         },
     }

@@ -1,6 +1,6 @@
 """`SwapNodePool`: one Karpenter pool whose nodes put the memory peak of jobs into swap on local NVMe."""
 
-from typing import Any, NotRequired, Optional
+from typing import Any, NotRequired, Optional, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
@@ -21,17 +21,19 @@ from .swap_pool import SwapNodePoolSettings, role_name
 DRAIN_MARGIN_SECONDS = 3600
 
 
-class SwapNodePoolArgs(SwapPoolArgs):
+class SwapNodePoolArgs(TypedDict):
     """A swap-backed pool and the cluster it belongs to."""
 
+    pool: SwapPoolArgs
+    """The pool, as it would stand under `pools` in a stack file."""
     cluster: ClusterArgs
     """The EKS cluster that exists already."""
     node_role_name: Input[str]
     """Name (not ARN) of the IAM role of the nodes; `KarpenterController` outputs it."""
     subnet_ids: NotRequired[Input[list[Input[str]]]]
-    """Ids of subnets made by the same program, instead of `subnets`."""
+    """Ids of subnets made by the same program, instead of the pool's `subnets`."""
     security_group_ids: NotRequired[Input[list[Input[str]]]]
-    """Ids of security groups made by the same program, instead of `security_groups`."""
+    """Ids of security groups made by the same program, instead of the pool's `security_groups`."""
     protected: NotRequired[bool]
     """Whether the stack is protected: the machine image must then be pinned. Default false."""
 
@@ -59,9 +61,11 @@ class SwapNodePool(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: SwapNodePoolArgs, opts: Optional[ResourceOptions] = None) -> None:
         super().__init__("floodplain:index:SwapNodePool", name, {}, opts)
-        pool = read_args(SwapNodePoolSettings, args, inputs=("node_role_name", "subnet_ids", "security_group_ids"))
+        settings = read_args(SwapNodePoolSettings, args, inputs=("node_role_name", "subnet_ids", "security_group_ids"))
+        pool = settings.pool
         node_class = pool_objects.node_class(
             pool,
+            settings.cluster,
             _checked_role(args["node_role_name"]),
             _id_terms(args.get("subnet_ids")),
             _id_terms(args.get("security_group_ids")),
@@ -109,7 +113,7 @@ class SwapNodePool(pulumi.ComponentResource):
             "priority_class_name": pool.runtime_class,
             "headroom_daemon_set_name": headroom["metadata"]["name"],
             "taint": f"{taint.key}={taint.value}:{taint.effect.value}",
-            "pool_document": pools.dump([pool_document(pool, pool.cluster)]).decode(),
+            "pool_document": pools.dump([pool_document(pool, settings.cluster)]).decode(),
         }
         for key, value in outputs.items():
             setattr(self, key, Output.from_input(value))

@@ -259,13 +259,17 @@ def stack_problems(pool: SwapPool, *, protected: bool) -> Iterator[RuleError]:
         )
 
 
-class SwapNodePoolSettings(SwapPool):
-    """What `SwapNodePool` takes: the pool, the cluster it belongs to and whether the stack is protected."""
+class SwapNodePoolSettings(Settings):
+    """The plain part of what `SwapNodePool` takes."""
 
+    pool: SwapPool
     cluster: ClusterVersions
     protected: bool = False
 
     @model_validator(mode="after")
     def _where_it_is_used(self) -> SwapNodePoolSettings:
-        raise_rules(stack_problems(self, protected=self.protected))
+        raise_rules(
+            RuleError(error.rule, error.remedy, ("pool", *error.path), error.value)
+            for error in stack_problems(self.pool, protected=self.protected)
+        )
         return self

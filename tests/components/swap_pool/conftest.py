@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from components.swap_pool import SwapNodePoolSettings
+from components.swap_pool import SwapPool
 from floodplain.problem import problems_of
 
 GOOD: dict[str, Any] = {
@@ -14,14 +14,13 @@ GOOD: dict[str, Any] = {
     "families": ["r6id"],
     "limits": {"cpu": "256", "memory": "2Ti"},
     "ami": {"alias": "al2023@v20260714"},
-    "cluster": {"name": "prod", "kubernetesVersion": "1.34"},
 }
 
 
 @pytest.fixture
-def pool() -> Callable[..., SwapNodePoolSettings]:
+def pool() -> Callable[..., SwapPool]:
     """A valid pool with some keys set anew."""
-    return lambda **changes: SwapNodePoolSettings.model_validate({**GOOD, **changes})
+    return lambda **changes: SwapPool.model_validate({**GOOD, **changes})
 
 
 @pytest.fixture
@@ -31,9 +30,9 @@ def told() -> Callable[..., list[str]]:
     def problems(**changes: Any) -> list[str]:
         settings = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
         try:
-            SwapNodePoolSettings.model_validate(settings)
+            SwapPool.model_validate(settings)
         except ValidationError as error:
-            return [str(problem) for problem in problems_of(error, SwapNodePoolSettings)]
+            return [str(problem) for problem in problems_of(error, SwapPool)]
         return []
 
     return problems
