@@ -1,13 +1,11 @@
-"""What will a node do with its user data? AL2023's archive, read as Karpenter and nodeadm read it.
+"""What will a node do with its user data, as far as a rule must know?
 
-Whether the text is well formed is nodeconfig's question; this finds the NodeConfigs and the shell text in any
-text, also in one that somebody wrote by hand.
+The archive is read by nodeconfig. Here are the questions that need the text beside the EC2NodeClass: is swap set
+up, with which ratio, and what do NodeConfigs say that the shell text writes at boot?
 """
 
 from __future__ import annotations
 
-import email
-import email.errors
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,45 +13,34 @@ from functools import lru_cache
 
 import yaml
 
-from .proxies import get, mapping
+from nodeconfig import files_written
+from nodeconfig.archive import read_archive
 
-_SETS_UP_SWAP = re.compile(r"\bmkswap\b|\bswapon\b(?!\s+(-s\b|--show|--summary))|^\s*\[Swap\]\s*$", re.MULTILINE)
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(?P<end>\w+)\1\s*\n(?P<body>.*?)\n\s*(?P=end)\b", re.DOTALL)
+from .proxies import get, mapping, text
+
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+_SWAP_ON = re.compile(r"\bswapon\b(?!\s+(-s\b|--show|--summary))")
 _FACTOR = re.compile(r"(?i)(?:memtotal|[a-z_]*(?:mem|ram)[a-z_]*)\W{0,4}\*\s*(\d+(?:\.\d+)?)(\s*\+\s*1000\b)?")
 _LARGEST_FACTOR = 64
 """More than any swap ratio; larger factors turn units into each other (1024)."""
 
+# What yaml.safe_load raises on text that somebody wrote by hand, dates such as 2026-99-99 included.
+_NO_YAML = (yaml.YAMLError, ValueError, ArithmeticError, RecursionError)
+_OTHER_FORMATS = ("bottlerocket", "windows")
+
 
 @dataclass(frozen=True)
 class BootText:
-    """User data in parts. `dropped_in` are NodeConfigs that the shell text writes, which win over Karpenter's."""
+    """The shell text of user data without comment lines, and the kubelet settings that it writes as drop-ins."""
 
-    node_configs: tuple[Mapping[str, object], ...]
-    dropped_in: tuple[Mapping[str, object], ...]
     script: str
-    """All shell parts, without comment lines."""
+    dropped_in: tuple[Mapping[str, object], ...]
+    """KubeletConfigurations of NodeConfig drop-ins: they are merged last and win over Karpenter's part."""
 
     @property
     def sets_up_swap(self) -> bool:
-        """Whether the shell text makes swap or switches it on."""
-        return _SETS_UP_SWAP.search(self.script) is not None
-
-    def kubelet_configs(self) -> Iterator[Mapping[str, object]]:
-        """The KubeletConfigurations in the archive's NodeConfigs, in the order of merging."""
-        yield from _kubelet_configs(self.node_configs)
-
-    def dropped_in_kubelet_configs(self) -> Iterator[Mapping[str, object]]:
-        """The KubeletConfigurations that the shell text writes as drop-ins."""
-        yield from _kubelet_configs(self.dropped_in)
-
-    def kubelet(self, *path: str) -> object:
-        """A kubelet setting: the last NodeConfig of the archive that has it wins."""
-        found: object = None
-        for config in self.kubelet_configs():
-            value = get(config, *path)
-            found = found if value is None else value
-        return found
+        """Whether the shell text switches swap on."""
+        return _SWAP_ON.search(self.script) is not None
 
     @property
     def swap_ratio(self) -> float | None:
@@ -63,53 +50,33 @@ class BootText:
         return max(likely, default=None)
 
 
-def _kubelet_configs(documents: tuple[Mapping[str, object], ...]) -> Iterator[Mapping[str, object]]:
-    for document in documents:
-        yield mapping(get(document, "spec", "kubelet", "config"))
-
-
 @lru_cache(maxsize=64)
 def read_boot_text(user_data: str) -> BootText:
-    """User data in parts. A text that is neither archive nor NodeConfig is one shell part, as for Karpenter."""
-    configs: list[Mapping[str, object]] = []
-    scripts: list[str] = []
-    trimmed = user_data.strip()
-    if trimmed.startswith(("MIME-Version:", "Content-Type:")):
-        for kind, body in _parts(trimmed):
-            if kind == "application/node.eks.aws":
-                configs += _yaml_maps(body)
-            else:
-                scripts.append(body)
-    else:
-        documents = _yaml_maps(trimmed)
-        if documents:
-            configs += documents
-        else:
-            scripts.append(trimmed)
-    raw = "\n".join(scripts)
-    return BootText(tuple(configs), tuple(_dropped_in(raw)), _COMMENT.sub("", raw))
-
-
-def _parts(text: str) -> Iterator[tuple[str, str]]:
+    """What a text does at boot. One that cannot be read at all does nothing that a rule could know."""
     try:
-        message = email.message_from_string(text)
-        for part in message.walk():
-            body = part.get_payload()
-            if isinstance(body, str):
-                yield part.get_content_type(), body
-    except (email.errors.MessageError, LookupError, ValueError):
-        return
-
-
-def _yaml_maps(text: str) -> list[Mapping[str, object]]:
-    try:
-        documents = list(yaml.safe_load_all(text))
-    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError):
-        return []
-    return [document for document in documents if isinstance(document, Mapping)]
+        raw = "\n".join(part.body for _, part in read_archive(user_data).shell_parts())
+    except _NO_YAML:
+        return BootText("", ())
+    return BootText(_COMMENT.sub("", raw), tuple(_dropped_in(raw)))
 
 
 def _dropped_in(script: str) -> Iterator[Mapping[str, object]]:
-    for match in _HEREDOC.finditer(script):
-        if "NodeConfig" in match["body"]:
-            yield from _yaml_maps(match["body"])
+    for path, body in files_written(script).items():
+        if "nodeadm" not in path:
+            continue
+        try:
+            document = yaml.safe_load(body)
+        except _NO_YAML:
+            continue
+        config = mapping(get(document, "spec", "kubelet", "config"))
+        if config:
+            yield config
+
+
+def boot_text_of(props: object) -> BootText | None:
+    """The boot text of an EC2NodeClass; None without user data, or in another format than AL2023's."""
+    family = text(get(props, "spec", "amiFamily")) or text(get(props, "spec", "amiSelectorTerms", 0, "alias")) or ""
+    if family.lower().startswith(_OTHER_FORMATS):
+        return None
+    user_data = text(get(props, "spec", "userData"))
+    return read_boot_text(user_data) if user_data else None

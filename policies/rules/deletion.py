@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pulumi_policy import EnforcementLevel, Policy, ResourceValidationArgs, Severity
+from pulumi_policy import Policy, ResourceValidationArgs, Severity
 
 from .kinds import is_chart, is_kubernetes
 from .protected import PROTECTED_STACKS_SCHEMA, is_protected
-from .proxies import get, shown, text
+from .proxies import get, known_leaves, shown, text
 from .rendered import is_kept
 from .rule import About, resource_rule
 
@@ -39,18 +39,25 @@ def _defines_kinds(args: ResourceValidationArgs) -> bool:
     return is_chart(args.resource_type) and bool(_CRD_CHART.fullmatch(text(get(args.props, "chart")) or ""))
 
 
+def _helm_keeps(values: object) -> bool:
+    """Whether a chart is told to annotate its CRDs, each chart under a key of its own, or to keep them."""
+    for path, value in known_leaves(values):
+        if (path[-1] == _KEEP and value == "keep") or (path == ("crds", "keep") and value is True):
+            return True
+    return False
+
+
 def deletable_crds(args: ResourceValidationArgs) -> Iterator[str]:
     """CRDs that go with the stack, and take every object of their kind along."""
     if is_kept(args.opts):
         return
     if _is_crd(args.resource_type):
         if text(get(args.props, "metadata", "annotations", _KEEP)) != "keep":
-            yield f"{args.name} may be deleted with all objects of its kind; protect it or retain it on delete"
-    elif text(get(args.props, "values", "additionalAnnotations", _KEEP)) != "keep":
-        chart = shown(get(args.props, "chart"))
+            yield f"{args.name} may be deleted with all objects of its kind; protect it"
+    elif not _helm_keeps(get(args.props, "values")):
         yield (
-            f"chart {chart} may be uninstalled, and all objects of its kinds with it; protect the release, retain "
-            f"it on delete, or set values.additionalAnnotations to {{{_KEEP}: keep}}"
+            f"chart {shown(get(args.props, 'chart'))} may be uninstalled, and all objects of its kinds with it; "
+            f"have its values annotate the CRDs with {_KEEP}: keep, or protect the release"
         )
 
 
@@ -69,9 +76,8 @@ POLICIES: list[Policy] = [
         About(
             name="crds-outlive-the-stack",
             description="Custom resource definitions are protected, retained or kept by Helm: deleting one deletes "
-            "every NodePool and drains the fleet. Advisory, since the engine does not tell rules of retainOnDelete.",
-            remedy="Set protect or retain_on_delete, or Helm's annotation helm.sh/resource-policy: keep.",
-            level=EnforcementLevel.ADVISORY,
+            "every NodePool and drains the fleet. The engine does not tell rules of retainOnDelete.",
+            remedy="Set Helm's annotation helm.sh/resource-policy: keep, or protect.",
         ),
         _defines_kinds,
         deletable_crds,

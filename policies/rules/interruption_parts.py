@@ -74,6 +74,17 @@ def refers(resource: PolicyResource, key: str, other: PolicyResource, *outputs: 
     return value is not None and any(text(get(other.props, output)) == value for output in outputs)
 
 
+def sends_to(target: PolicyResource, queue: PolicyResource) -> bool:
+    """Whether an event target is this queue. The name in a known ARN decides, since `arn` itself may be unknown."""
+    if any(dependency.urn == queue.urn for dependency in target.property_dependencies.get("arn", ())):
+        return True
+    parts = (text(get(target.props, "arn")) or "").split(":")
+    name = text(get(queue.props, "name"))
+    if len(parts) == 6 and parts[2] == "sqs" and name is not None:
+        return parts[5] == name
+    return refers(target, "arn", queue, "arn")
+
+
 def is_karpenter_chart(resource: PolicyResource) -> bool:
     """A chart called `karpenter`, from wherever it is taken."""
     if not is_chart(resource.resource_type):
@@ -145,6 +156,6 @@ def _heard_rule(
     for target in own:
         for queue in queues:
             with links:
-                if refers(target, "arn", queue, "arn"):
+                if sends_to(target, queue):
                     reached.add(queue.urn)
     return HeardRule(rule, events, tuple(own), frozenset(reached), links)

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from pulumi_policy import PolicyResource, StackValidationArgs
 
-from .boot_text import BootText
+from .boot_text import BootText, boot_text_of
 from .kinds import is_node_class
 from .proxies import Unknowns, each, get, mapping, text
 from .rule import resources_of
-from .user_data import boot_text_of
 
 _DOMAIN = "floodplain.dev"
 _RATIO = f"{_DOMAIN}/swap-ratio"

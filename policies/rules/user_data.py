@@ -6,15 +6,17 @@ text are invisible to Karpenter's arithmetic. So each half can be wrong alone, w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+import yaml
 from pulumi_policy import Policy, ResourceValidationArgs, Severity
 
 from floodplain import quantity
+from floodplain.problem import Problem
 from floodplain.quantity import QuantityError
 from nodeconfig import problems_of_user_data
 
-from .boot_text import BootText, read_boot_text
+from .boot_text import boot_text_of
 from .kinds import is_node_class
 from .proxies import Unknowns, get, mapping, shown, text
 from .rule import About, of_type, resource_rule
@@ -37,26 +39,34 @@ KUBELET_KEYS = frozenset(
     )
 )
 _PLANNED_WITH = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "kubeReserved")
-_OTHER_FORMATS = ("bottlerocket", "windows")
+_KUBELET_PATH = "spec.kubelet.config"
 
 
-def boot_text_of(props: object) -> BootText | None:
-    """The boot text of an EC2NodeClass; None without user data, or in another format than AL2023's."""
-    family = text(get(props, "spec", "amiFamily")) or text(get(props, "spec", "amiSelectorTerms", 0, "alias")) or ""
-    if family.lower().startswith(_OTHER_FORMATS):
-        return None
-    user_data = text(get(props, "spec", "userData"))
-    return read_boot_text(user_data) if user_data else None
+def _problems(args: ResourceValidationArgs) -> list[Problem]:
+    """What nodeconfig's checker finds in user data of AL2023."""
+    if boot_text_of(args.props) is None:
+        return []
+    try:
+        return problems_of_user_data(text(get(args.props, "spec", "userData")) or "")
+    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
+        return [Problem("whole text", f"cannot be read ({type(error).__name__})", "write a MIME archive")]
 
 
 def malformed(args: ResourceValidationArgs) -> Iterator[str]:
-    """What nodeconfig's own checker finds: archive, size, character set, keys that Karpenter overwrites."""
-    if boot_text_of(args.props) is not None:
-        for problem in problems_of_user_data(text(get(args.props, "spec", "userData")) or ""):
+    """Faults of archive, parts, size and character set."""
+    for problem in _problems(args):
+        if _KUBELET_PATH not in problem.path:
             yield f"spec.userData: {problem}"
 
 
-def dropped_swap_keys(args: ResourceValidationArgs) -> Iterator[str]:
+def wrong_kubelet_settings(args: ResourceValidationArgs) -> Iterator[str]:
+    """Swap that kubelet does not expect or the reverse; settings that Karpenter overwrites or cannot see."""
+    for problem in _problems(args):
+        if _KUBELET_PATH in problem.path:
+            yield f"spec.userData: {problem}"
+
+
+def dropped_keys(args: ResourceValidationArgs) -> Iterator[str]:
     """Settings that Karpenter's kubelet block does not know and drops."""
     for key in mapping(get(args.props, "spec", "kubelet")):
         if key not in KUBELET_KEYS:
@@ -66,42 +76,24 @@ def dropped_swap_keys(args: ResourceValidationArgs) -> Iterator[str]:
         yield "spec.userData: memory-swap-behavior is dropped by Karpenter's Bottlerocket merge; use AL2023"
 
 
-def half_a_swap(args: ResourceValidationArgs) -> Iterator[str]:
-    """Swap that kubelet does not expect, or the reverse."""
+def unmounted_disk(args: ResourceValidationArgs) -> Iterator[str]:
+    """A swap file on a disk that nobody mounts."""
     boot = boot_text_of(args.props)
-    if boot is None:
-        return
-    behaviour = boot.kubelet("memorySwap", "swapBehavior")
-    tolerates, limited = boot.kubelet("failSwapOn") is False, behaviour == "LimitedSwap"
-    if boot.sets_up_swap:
-        if not tolerates:
-            yield "spec.userData: sets up swap, but kubelet's failSwapOn is not false, so it ends; set it to false"
-        if not limited:
-            yield (
-                "spec.userData: sets up swap, but kubelet's memorySwap.swapBehavior is "
-                f"{shown(behaviour)}, so no pod gets any; set it to LimitedSwap"
-            )
-        if text(get(args.props, "spec", "instanceStorePolicy")) != "RAID0" and "/mnt/k8s-disks" in boot.script:
-            yield "spec.instanceStorePolicy: is not RAID0, so the disk that the swap file needs is never mounted"
-    elif tolerates or limited:
-        yield "spec.userData: kubelet expects swap, but nothing sets it up; make the swap file, or remove both keys"
+    needs_disk = boot is not None and boot.sets_up_swap and "/mnt/k8s-disks" in boot.script
+    if needs_disk and text(get(args.props, "spec", "instanceStorePolicy")) != "RAID0":
+        yield "spec.instanceStorePolicy: is not RAID0, so the disk that the swap file needs is never mounted; set it"
 
 
 def unequal_reserves(args: ResourceValidationArgs) -> Iterator[str]:
-    """systemReserved in the boot text that is not what Karpenter plans with."""
+    """systemReserved of a boot-time drop-in, which wins on the node, that is not what Karpenter plans with."""
     boot = boot_text_of(args.props)
-    if boot is None:
-        return
     planned = mapping(get(args.props, "spec", "kubelet", "systemReserved"))
     unknowns = Unknowns()
-    for config in (*boot.kubelet_configs(), *boot.dropped_in_kubelet_configs()):
-        reserved = mapping(get(config, "systemReserved"))
-        if not reserved:
-            continue
-        for resource in sorted({*map(str, reserved), *planned}):
-            # The swap file's own share of the disk is known on the node only.
-            if resource == "ephemeral-storage":
-                continue
+    for config in boot.dropped_in if boot else ():
+        reserved = mapping(config.get("systemReserved"))
+        # The swap file's own share of the disk is known on the node only.
+        resources = {*map(str, reserved), *planned} - {"ephemeral-storage"} if reserved else set()
+        for resource in sorted(resources):
             with unknowns:
                 here, there = get(reserved, resource), get(planned, resource)
                 if not _equal(here, there):
@@ -113,14 +105,13 @@ def unequal_reserves(args: ResourceValidationArgs) -> Iterator[str]:
 
 
 def hidden_thresholds(args: ResourceValidationArgs) -> Iterator[str]:
-    """Eviction thresholds and reserves that take effect on the node but not in Karpenter's arithmetic."""
+    """Thresholds and reserves of a drop-in: they take effect on the node but not in Karpenter's arithmetic."""
     boot = boot_text_of(args.props)
-    if boot is None:
-        return
-    for config in (*boot.kubelet_configs(), *boot.dropped_in_kubelet_configs()):
+    configs: tuple[Mapping[str, object], ...] = boot.dropped_in if boot else ()
+    for config in configs:
         for key in _PLANNED_WITH:
             if key in config:
-                yield f"spec.userData: {key} is hidden from Karpenter there; write it in spec.kubelet"
+                yield f"spec.userData: {key} in a drop-in is hidden from Karpenter; write it in spec.kubelet"
 
 
 def _equal(one: object, other: object) -> bool:
@@ -136,7 +127,7 @@ def _written(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def planned_eviction(args: ResourceValidationArgs) -> Iterator[str]:
+def unplanned_eviction(args: ResourceValidationArgs) -> Iterator[str]:
     """A swap node without eviction threshold and reserve that Karpenter sees."""
     boot = boot_text_of(args.props)
     if boot is None or not boot.sets_up_swap:
@@ -167,8 +158,9 @@ POLICIES: list[Policy] = [
             severity=Severity.CRITICAL,
         ),
         of_type(is_node_class),
-        dropped_swap_keys,
-        half_a_swap,
+        wrong_kubelet_settings,
+        dropped_keys,
+        unmounted_disk,
         unequal_reserves,
         hidden_thresholds,
     ),
@@ -180,6 +172,6 @@ POLICIES: list[Policy] = [
             severity=Severity.MEDIUM,
         ),
         of_type(is_node_class),
-        planned_eviction,
+        unplanned_eviction,
     ),
 ]
