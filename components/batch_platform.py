@@ -38,13 +38,6 @@ class PlatformClusterArgs(TypedDict):
     """Its Kubernetes version, such as `"1.34"`."""
 
 
-class PlatformKarpenterArgs(KarpenterArgs):
-    """Karpenter: installed by default, or the one that the cluster has."""
-
-    install: NotRequired[bool]
-    """Install Karpenter. False keeps the one the cluster has; then `node_role_name` and `version` say which."""
-
-
 class ImageArgs(TypedDict, total=False):
     """floodplain's own images, by digest."""
 
@@ -61,8 +54,11 @@ class PlatformArgs(TypedDict):
     """The EKS cluster that exists already."""
     pools: list[SwapPoolArgs]
     """The swap-backed pools."""
-    karpenter: NotRequired[PlatformKarpenterArgs]
-    """Karpenter."""
+    install_karpenter: NotRequired[bool]
+    """Install Karpenter. False keeps the one that the cluster has; `karpenter` then says its version and the role of
+    its nodes. Default true."""
+    karpenter: NotRequired[KarpenterArgs]
+    """Karpenter's controller."""
     controllers: NotRequired[ControllersArgs]
     """Further controllers: queues, workflows, metrics."""
     images: NotRequired[ImageArgs]
@@ -162,14 +158,12 @@ class Platform(pulumi.ComponentResource):
     def _options(self, *depends_on: pulumi.Resource) -> ResourceOptions:
         return ResourceOptions(parent=self, providers=self._through, depends_on=list(depends_on))
 
-    def _karpenter(
-        self, name: str, settings: PlatformSettings, given: PlatformKarpenterArgs
-    ) -> Optional[KarpenterController]:
+    def _karpenter(self, name: str, settings: PlatformSettings, given: KarpenterArgs) -> Optional[KarpenterController]:
         """The controller, unless the cluster keeps its own."""
         karpenter, cluster = settings.karpenter, settings.cluster
-        if not karpenter.install:
+        if not settings.install_karpenter:
             return None
-        args: dict[str, Any] = {key: value for key, value in given.items() if key != "install"}
+        args: dict[str, Any] = dict(given)
         if karpenter.credentials is Credentials.IRSA and "oidc_provider_arn" not in args:
             place = place_of(cluster.region, cluster.account_id)
             args["oidc_provider_arn"] = self._found.apply(

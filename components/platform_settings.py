@@ -45,23 +45,12 @@ class ClusterSettings(Settings):
 
 
 class PlatformKarpenter(KarpenterSettings):
-    """Karpenter in this platform: installed (the default), or the one the cluster has already."""
+    """Karpenter's settings with those of its inputs that a stack file can hold as text."""
 
-    install: bool = True
     cluster_endpoint: str | None = None
     oidc_provider_arn: str | None = None
     permissions_boundary: str | None = None
     node_role_policies: dict[str, str] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _existing_one_names_its_role(self) -> PlatformKarpenter:
-        if not self.install and self.node_role_name is None:
-            raise RuleError(
-                "is needed when the cluster keeps the Karpenter it has (install: false)",
-                "name the IAM role its nodes use",
-                ("node_role_name",),
-            )
-        return self
 
 
 def _digest(image: str) -> str:
@@ -85,6 +74,7 @@ class PlatformSettings(Settings):
 
     cluster: ClusterSettings
     pools: tuple[SwapPool, ...] = Field(min_length=1)
+    install_karpenter: bool = True
     karpenter: PlatformKarpenter = PlatformKarpenter()
     controllers: ControllersSettings = ControllersSettings()
     images: ImageSettings = ImageSettings()
@@ -117,6 +107,12 @@ def _broken_rules(platform: PlatformSettings) -> Iterator[RuleError]:
         )
     except RuleError as error:
         yield error
+    if not platform.install_karpenter and platform.karpenter.node_role_name is None:
+        yield RuleError(
+            "is needed when the cluster keeps the Karpenter it has (installKarpenter: false)",
+            "name the IAM role its nodes use",
+            ("karpenter", "node_role_name"),
+        )
     names: dict[str, int] = {}
     taints: dict[tuple[str, str], int] = {}
     for index, pool in enumerate(platform.pools):

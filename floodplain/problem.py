@@ -6,7 +6,7 @@ Turns pydantic's errors into `Problem`s. Not for faults of the program itself.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,11 +68,22 @@ def problems_of(
     `prefix` is put before each path. Paths are camelCase as in YAML, or snake_case for Python (`snake`).
     """
     found: list[Problem] = []
-    for details in error.errors():
+    errors = error.errors()
+    for details in errors:
+        if _empty_for_want_of_valid_items(details, errors):
+            continue
         for problem in _problems(details, model, prefix, snake):
             if problem not in found and not _joined(found, problem, details):
                 found.append(problem)
     return found
+
+
+def _empty_for_want_of_valid_items(details: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
+    """Pydantic counts only valid items of a tuple, so that one with a fault in each is also called too short."""
+    depth = len(details["loc"])
+    return details["type"] == "too_short" and any(
+        len(other["loc"]) > depth and other["loc"][:depth] == details["loc"] for other in errors
+    )
 
 
 def _problems(details: ErrorDetails, model: type[BaseModel], prefix: str, snake: bool) -> list[Problem]:

@@ -27,7 +27,7 @@ def editor_schema() -> Node:
     _describe(shape, {"properties": platform["inputProperties"]}, definitions, package["types"], set())
     keys: Node = {f"{PROJECT}:{key}": node for key, node in shape["properties"].items()}
     keys |= {
-        f"{PROJECT}:{key}": {"type": "object", "description": platform["inputProperties"][key]["description"]}
+        f"{PROJECT}:{key}": {"description": platform["inputProperties"][key]["description"]}
         for key in sorted(SECRET_KEYS)
     }
     return {

@@ -212,3 +212,18 @@ def test_settings_are_frozen() -> None:
     settings = Limits(memory="1")
     with pytest.raises(ValidationError, match="frozen"):
         settings.memory = "2"  # type: ignore[misc]
+
+
+def test_a_list_with_a_fault_in_its_only_item_is_not_also_called_too_short() -> None:
+    class Pool(Settings):
+        name: str
+
+    class Stack(Settings):
+        pools: tuple[Pool, ...] = Field(min_length=1)
+
+    with pytest.raises(ValidationError) as caught:
+        Stack.model_validate({"pools": [{}]})
+    assert [str(problem) for problem in problems_of(caught.value, Stack)] == ["pools[0].name: is required; set it"]
+    with pytest.raises(ValidationError) as empty:
+        Stack.model_validate({"pools": []})
+    assert [problem.path for problem in problems_of(empty.value, Stack)] == ["pools"]

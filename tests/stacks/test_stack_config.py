@@ -1,0 +1,178 @@
+"""What a stack file may say, and how its faults are told."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stacks.config import StackConfig, parse
+from stacks.problems import StackProblemsError
+
+ROOT = Path(__file__).parents[2]
+STACKS = sorted(path.name.split(".")[1] for path in (ROOT / "stacks").glob("Pulumi.*.yaml"))
+
+GOOD: dict[str, Any] = {
+    "cluster": {"name": "c", "region": "eu-central-1", "accountId": "111122223333", "kubernetesVersion": "1.34"},
+    "pools": [
+        {
+            "name": "swap",
+            "families": ["r6id"],
+            "limits": {"cpu": "256", "memory": "2Ti"},
+            "ami": {"alias": "al2023@v20260714"},
+        }
+    ],
+}
+
+
+def stack(**changes: Any) -> dict[str, Any]:
+    """A valid stack with some values set; `pools__0__name` goes to pools[0].name, None removes a key."""
+    values = copy.deepcopy(GOOD)
+    for path, value in changes.items():
+        *parents, last = [int(part) if part.isdigit() else part for part in path.split("__")]
+        place: Any = values
+        for part in parents:
+            place = place[part]
+        if value is None:
+            del place[last]
+        else:
+            place[last] = value
+    return values
+
+
+def told(values: dict[str, Any]) -> list[str]:
+    with pytest.raises(StackProblemsError) as caught:
+        parse("test", values)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def settings_of(name: str) -> dict[str, Any]:
+    keys = yaml.safe_load((ROOT / "stacks" / f"Pulumi.{name}.yaml").read_text())["config"]
+    return {key.removeprefix("floodplain:"): value for key, value in keys.items() if key.startswith("floodplain:")}
+
+
+def test_the_four_stacks_of_the_project_are_there() -> None:
+    assert STACKS == ["dev", "hotosm", "prod", "staging"]
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_a_stack_of_the_project_has_no_faults(name: str) -> None:
+    assert isinstance(parse(name, settings_of(name)), StackConfig)
+
+
+def test_every_fault_of_a_file_is_told_at_once_with_its_path_and_a_suggestion() -> None:
+    values = stack(
+        cluster__accountId=111122223333,
+        pool=[],
+        pools__0__famlies=["r6id"],
+        pools__0__limits__memory="10GB",
+        karpenter={"verison": "1.14.1"},
+    )
+    assert told(values) == [
+        "floodplain:cluster.accountId: 111122223333 should be text; put it in quotes",
+        "floodplain:pools[0].limits.memory: '10GB' is not a quantity; write 10G (decimal) or 10Gi (binary)",
+        "floodplain:pools[0].famlies: is not a known key; did you mean `families`?",
+        "floodplain:karpenter.verison: is not a known key; did you mean `version`?",
+        "floodplain:pool: is not a known key; did you mean `pools`?",
+    ]
+
+
+def test_the_text_of_the_error_names_the_file_and_counts_the_problems() -> None:
+    with pytest.raises(StackProblemsError) as caught:
+        parse("prod", stack(pools__0__limits=None))
+    assert str(caught.value) == (
+        "stacks/Pulumi.prod.yaml has 1 problem(s):\n  floodplain:pools[0].limits: is required; set it"
+    )
+
+
+RULES: list[tuple[dict[str, Any], list[str]]] = [
+    (
+        stack(pools=[GOOD["pools"][0], {**GOOD["pools"][0]}]),
+        ["floodplain:pools[1].name: 'swap' is the name of pools[0] too; give each pool its own name"],
+    ),
+    (
+        stack(
+            pools=[
+                {**GOOD["pools"][0], "taint": {"key": "dedicated", "value": "batch"}},
+                {**GOOD["pools"][0], "name": "other", "taint": {"key": "dedicated", "value": "batch"}},
+            ]
+        ),
+        [
+            "floodplain:pools[1].taint: 'dedicated=batch' is the taint of pools[0] too, so their pods would mix; "
+            "give each pool its own taint"
+        ],
+    ),
+    (
+        stack(protected=True, pools__0__ami={"alias": "al2023@latest"}),
+        [
+            "floodplain:pools[0].ami.alias: 'al2023@latest' follows the newest image, so the fleet would roll whenever "
+            "AWS publishes one; pin it in a protected stack, for example al2023@v20260714"
+        ],
+    ),
+    (
+        stack(cluster__kubernetesVersion="1.32"),
+        [
+            "floodplain:cluster.kubernetesVersion: '1.32' is too old a Kubernetes for swap in containers: 1.33 is the "
+            "oldest supported; upgrade the control plane and nodes; 1.34 is recommended"
+        ],
+    ),
+    (
+        stack(cluster__kubernetesVersion="1.36", karpenter={"version": "1.5.0"}),
+        [
+            "floodplain:karpenter.version: '1.5.0' is too old a Karpenter for Kubernetes 1.36, which needs 1.13 or newer; "
+            "set Karpenter 1.14.1, or keep an older Kubernetes"
+        ],
+    ),
+    (
+        stack(pools__0__limits={"cpu": "1", "memory": "8Gi"}),
+        [
+            "floodplain:pools[0].limits.cpu: '1' is below the smallest node (r6id.large counts 2), so no node could "
+            "launch; raise it: limits count whole nodes",
+            "floodplain:pools[0].limits.memory: '8Gi' is below the smallest node (r6id.large has 16Gi), so no node could "
+            "launch; raise it: limits count whole nodes",
+        ],
+    ),
+    (
+        stack(karpenter={"nodeRoleName": "arn:aws:iam::111122223333:role/nodes"}),
+        [
+            "floodplain:karpenter.nodeRoleName: 'arn:aws:iam::111122223333:role/nodes' is an ARN where Karpenter compares "
+            "names; write the role's name alone: nodes"
+        ],
+    ),
+    (
+        stack(installKarpenter=False),
+        [
+            "floodplain:karpenter.nodeRoleName: is needed when the cluster keeps the Karpenter it has "
+            "(installKarpenter: false); name the IAM role its nodes use"
+        ],
+    ),
+    (
+        stack(karpenter={"runsOn": "Fargate"}),
+        [
+            "floodplain:karpenter.credentials: PodIdentity does not work on Fargate, where its agent cannot run; "
+            "set credentials Irsa and give the cluster's OIDC provider"
+        ],
+    ),
+    (
+        stack(images={"service": "registry.example/floodplain:latest"}),
+        [
+            "floodplain:images.service: 'registry.example/floodplain:latest' is not an image by digest; "
+            "write repository@sha256:..., as a release prints it"
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "lines"), RULES, ids=[lines[0][:70] for _, lines in RULES])
+def test_rules_between_the_parts_of_a_stack_are_told_by_the_key_to_change(
+    values: dict[str, Any], lines: list[str]
+) -> None:
+    assert told(values) == lines
+
+
+def test_a_cluster_name_of_a_hundred_characters_in_the_longest_region_is_good_input() -> None:
+    long = stack(cluster__name="c" * 100, cluster__region="ap-southeast-1")
+    assert parse("test", long).cluster.name == "c" * 100
