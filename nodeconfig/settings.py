@@ -26,8 +26,11 @@ from .shell_rules import check_script
 SCRIPTS_MOST_BYTES = 4096
 """Room for a user's own scripts, so that the whole text stays within 12 KiB."""
 
+PART_HEADER_BYTES = 64
+"""Boundary and header of one more part, rounded up."""
+
 KUBELET_MOST_BYTES = 1024
-"""Room for extra kubelet settings, as YAML."""
+"""Room for extra kubelet settings, as YAML in the NodeConfig."""
 
 TIMEOUT_LEAST_SECONDS, TIMEOUT_MOST_SECONDS = 30, 720
 """Karpenter gives a node 15 minutes to register, boot included (kubernetes-sigs/karpenter#357)."""
@@ -78,7 +81,7 @@ class NodeTuning(Settings):
     @model_validator(mode="after")
     def _kubelet(self) -> NodeTuning:
         raise_rules(broken_kubelet_rules(self.kubelet_config))
-        size = len(yaml.safe_dump(self.kubelet_config))
+        size = len(yaml.safe_dump({"spec": {"kubelet": {"config": self.kubelet_config}}}))
         if size > KUBELET_MOST_BYTES:
             raise RuleError(
                 f"takes {size} bytes of boot text, more than {KUBELET_MOST_BYTES}",
@@ -155,7 +158,7 @@ class BootSettings(NodeTuning):
                 check_script(script)
             except RuleError as error:
                 raise RuleError(error.rule, error.remedy, ("extraScripts", index), error.value) from None
-        size = sum(len(script) for script in self.extra_scripts)
+        size = sum(len(script) + PART_HEADER_BYTES for script in self.extra_scripts)
         if size > SCRIPTS_MOST_BYTES:
             raise RuleError(
                 f"take {size} bytes of the {SCRIPTS_MOST_BYTES} that the boot text has room for",
