@@ -1,0 +1,117 @@
+"""The command `floodplain`: what it prints, its exit status, and never a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from floodplain.catalogue import load
+from floodplain.catalogue.table import render
+from floodplain.cli import app
+
+TYPES = {kind.name: kind for kind in load()}
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"})
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.output
+
+
+def rows(output: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in output.splitlines() if "│" in line]
+
+
+def test_show_lists_a_family_with_the_largest_ratio_its_disks_hold() -> None:
+    status, output = run("catalogue", "show", "--family", "r5d", "--family", "d3")
+    assert status == 0
+    assert rows(output)[:6] == [
+        ["d3.xlarge", "4", "32", "5940", "29845", "HDD no"],
+        ["d3.2xlarge", "8", "64", "11880", "60067", "HDD no"],
+        ["d3.4xlarge", "16", "128", "23760", "120468", "HDD no"],
+        ["d3.8xlarge", "32", "256", "47520", "241479", "HDD no"],
+        ["r5d.large", "2", "16", "75", "14481", "0.83 no"],
+        ["r5d.xlarge", "4", "32", "150", "29317", "1.77 no"],
+    ]
+    assert ["r5d.24xlarge", "96", "768", "3600", "718987", "2.67"] in rows(output)
+
+
+def test_show_without_a_family_lists_every_type() -> None:
+    status, output = run("catalogue", "show")
+    assert status == 0
+    assert [row[0] for row in rows(output)] == list(TYPES)
+
+
+def test_what_else_the_disk_must_hold_changes_the_largest_ratio() -> None:
+    _, output = run("catalogue", "show", "--family", "r5d", "--per-memory", "0", "--images", "0", "--swap-ratio", "3.8")
+    assert ["r5d.large", "2", "16", "75", "14481", "3.71 no"] in rows(output)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--family", "r7id"), "--family: 'r7id' is no family with local NVMe; did you mean r8id, r7gd, r6id?"),
+        (("--family", "?"), "--family: '?' is no family with local NVMe; known: c5ad, c5d,"),
+        (("--images", "10GB"), "--images: '10GB' is not a quantity; write 10G (decimal) or 10Gi (binary)"),
+        (("--per-memory", "inf"), "inf is no number for a cap on ephemeral storage; write zero or more"),
+    ],
+)
+def test_bad_options_of_show_are_told(arguments: tuple[str, ...], message: str) -> None:
+    status, output = run("catalogue", "show", *arguments)
+    assert status == 1
+    assert output.startswith(message)
+
+
+@pytest.mark.parametrize("ratio", ["-1", "65", "nan", "x"])
+def test_a_ratio_out_of_range_is_a_usage_error(ratio: str) -> None:
+    status, output = run("catalogue", "show", "--swap-ratio", ratio)
+    assert status in (1, 2)
+    assert "Traceback" not in output
+
+
+def test_refresh_prints_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = tmp_path / "types.tsv"
+    before = [TYPES["r6id.large"], TYPES["m6id.large"]]
+    text = render(before).replace("\t29\t", "\t30\t", 1).replace("\t3125\t", "\t\t")
+    output.write_text(text)
+    monkeypatch.setattr(
+        "floodplain.catalogue.refresh.read_region", lambda region: (TYPES["r6id.large"], TYPES["c6id.large"])
+    )
+    status, printed = run("catalogue", "refresh", "--region", "eu-central-1", "--output", str(output))
+    assert status == 0
+    assert printed.splitlines()[:3] == ["+ c6id.large", "- m6id.large", "~ r6id.large: pods 30 -> 29"]
+    assert printed.replace("\n", "").endswith("1 added, 1 removed, 1 changed")
+
+
+def test_refresh_without_a_region_ends_with_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    status, output = run("catalogue", "refresh", "--output", str(tmp_path / "types.tsv"))
+    assert status == 1
+    assert "No AWS region is set. Give --region, or set AWS_REGION." in output
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_needs_neither_boto3_nor_the_catalogue_nor_pydantic() -> None:
+    code = (
+        "import sys; sys.argv = ['floodplain', '--help']\n"
+        "from floodplain.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert end.code == 0, end.code\n"
+        "loaded = {'boto3', 'botocore', 'floodplain.catalogue', 'pydantic'} & set(sys.modules)\n"
+        "assert not loaded, loaded"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_without_its_packages_the_command_says_what_to_install() -> None:
+    code = "import sys; sys.modules['typer'] = None; import floodplain.cli"
+    result = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, env=os.environ)
+    assert result.returncode == 1
+    assert result.stderr.strip() == "The command needs typer, rich and boto3: pip install 'floodplain[cli]'"
