@@ -7,7 +7,10 @@ from stacks import read_config
 from stacks.config import kubeconfig
 
 config = read_config(pulumi.get_stack())
-platform = Platform("platform", {**config.platform_args(), "kubeconfig": kubeconfig()})
+args = config.platform_args()
+if secret := kubeconfig():
+    args["kubeconfig"] = secret
+platform = Platform("platform", args)
 
 pulumi.export("nodeRoleName", platform.node_role_name)
 pulumi.export("queueName", platform.queue_name)

@@ -5,7 +5,7 @@ Not for the resources themselves: those are built from the model that `read_args
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeVar
 
 import pulumi
@@ -13,6 +13,7 @@ from pulumi.errors import InputPropertiesError, InputPropertyErrorDetails
 from pydantic import BaseModel, ValidationError
 
 from floodplain.problem import Problem, problems_of
+from floodplain.settings_path import Location, locate
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -27,8 +28,12 @@ def read_args(model: type[M], args: Mapping[str, Any], *, inputs: Collection[str
     """
     plain = _without_inputs(args, inputs)
     computed = [
-        Problem(path, "is computed by another resource", "give a plain value, so that preview can check it")
-        for path in _output_paths(plain)
+        Problem(
+            locate(place, model).text,
+            "is computed by another resource",
+            "give a plain value, so that preview can check it",
+        )
+        for place in _outputs(plain)
     ]
     if computed:
         raise property_errors(model.__name__, computed)
@@ -54,16 +59,16 @@ def _without_inputs(args: Mapping[str, Any], inputs: Collection[str]) -> dict[st
     return plain
 
 
-def _output_paths(value: Any, path: str = "") -> list[str]:
+def _outputs(value: Any, place: Location = ()) -> Iterator[Location]:
+    """Where Outputs stand in a value."""
     if isinstance(value, pulumi.Output):
-        return [path]
-    if isinstance(value, Mapping):
-        return [
-            found for key, item in value.items() for found in _output_paths(item, f"{path}.{key}" if path else str(key))
-        ]
-    if isinstance(value, list | tuple):
-        return [found for index, item in enumerate(value) for found in _output_paths(item, f"{path}[{index}]")]
-    return []
+        yield place
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _outputs(item, (*place, str(key)))
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _outputs(item, (*place, index))
 
 
 def _without_none(value: Any) -> Any:

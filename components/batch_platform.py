@@ -1,7 +1,7 @@
 """`Platform`: everything a cluster needs for batch jobs whose memory peaks briefly, in the right order."""
 
 import json
-from typing import Any, NotRequired, Optional, TypedDict
+from typing import Any, NotRequired, Optional, TypedDict, cast
 
 import pulumi
 import pulumi_aws as aws
@@ -14,13 +14,13 @@ from .arguments import read_args
 from .cloud_names import place_of
 from .controllers import Controllers, ControllersArgs
 from .guardrail_settings import guardrail_of
-from .guardrails import Guardrails
+from .guardrails import Guardrails, PoolGuardrailArgs
 from .karpenter_controller import INPUTS as KARPENTER_INPUTS
 from .karpenter_controller import KarpenterArgs, KarpenterController
 from .karpenter_settings import Credentials
 from .platform_settings import ClusterSettings, PlatformSettings
 from .platform_warnings import warnings
-from .pool_args import SwapPoolArgs
+from .pool_args import ClusterArgs, SwapPoolArgs
 from .pool_document import pool_document
 from .swap_node_pool import SwapNodePool
 
@@ -124,7 +124,7 @@ class Platform(pulumi.ComponentResource):
                 f"{name}-{pool.name}",
                 {
                     "pool": {**pool_args, "tags": {**settings.tags, **pool.tags}},
-                    "cluster": settings.cluster_versions.model_dump(),
+                    "cluster": cast(ClusterArgs, settings.cluster_versions.model_dump()),
                     "node_role_name": node_role,
                     "protected": settings.protected,
                 },
@@ -163,7 +163,7 @@ class Platform(pulumi.ComponentResource):
         karpenter, cluster = settings.karpenter, settings.cluster
         if not settings.install_karpenter:
             return None
-        args: dict[str, Any] = dict(given)
+        args = given.copy()
         if karpenter.credentials is Credentials.IRSA and "oidc_provider_arn" not in args:
             place = place_of(cluster.region, cluster.account_id)
             args["oidc_provider_arn"] = self._found.apply(
@@ -183,25 +183,18 @@ class Platform(pulumi.ComponentResource):
         )
 
     def _guardrails(self, name: str, settings: PlatformSettings) -> Guardrails:
-        return Guardrails(
-            f"{name}-guardrails",
-            {
-                "pools": [
-                    guardrail_of(pool_document(pool, settings.cluster_versions), pool.guardrails).model_dump(
-                        mode="json"
-                    )
-                    for pool in settings.pools
-                ]
-            },
-            self._options(),
-        )
+        rules = [
+            guardrail_of(pool_document(pool, settings.cluster_versions), pool.guardrails).model_dump()
+            for pool in settings.pools
+        ]
+        return Guardrails(f"{name}-guardrails", {"pools": cast(list[PoolGuardrailArgs], rules)}, self._options())
 
 
-def _issuer(found: aws.eks.AwaitableGetClusterResult) -> str:
+def _issuer(found: aws.eks.GetClusterResult) -> str:
     return str(found.identities[0].oidcs[0].issuer)
 
 
-def _kubeconfig(cluster: ClusterSettings, found: aws.eks.AwaitableGetClusterResult) -> str:
+def _kubeconfig(cluster: ClusterSettings, found: aws.eks.GetClusterResult) -> str:
     """A kubeconfig without a secret in it: the token comes from the caller's own AWS credentials."""
     command = ["eks", "get-token", "--cluster-name", cluster.name, "--region", cluster.region, "--output", "json"]
     return json.dumps(

@@ -10,8 +10,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
-from floodplain.problem import Location, RuleError
+from floodplain.problem import RuleError
 from floodplain.settings import Settings
+from floodplain.settings_path import Location
 
 from . import compatibility
 

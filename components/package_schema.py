@@ -18,5 +18,5 @@ COMPONENTS = [SwapNodePool, KarpenterController, Controllers, Guardrails, Platfo
 def package_schema() -> dict[str, Any]:
     """The package's schema as the engine sees it: resources, types and their descriptions."""
     provider = ComponentProvider(COMPONENTS, "floodplain", version=__version__)
-    schema: dict[str, Any] = json.loads(provider.schema)
+    schema: dict[str, Any] = json.loads(provider.schema or "")
     return schema

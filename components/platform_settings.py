@@ -130,8 +130,8 @@ def _broken_rules(platform: PlatformSettings) -> Iterator[RuleError]:
                 ("pools", index, "taint"),
                 "=".join(taint),
             )
-        for error in (*stack_problems(pool, protected=platform.protected), *_limit_problems(pool)):
-            yield RuleError(error.rule, error.remedy, ("pools", index, *error.path), error.value)
+        for found in (*stack_problems(pool, protected=platform.protected), *_limit_problems(pool)):
+            yield RuleError(found.rule, found.remedy, ("pools", index, *found.path), found.value)
 
 
 def _limit_problems(pool: SwapPool) -> Iterator[RuleError]:

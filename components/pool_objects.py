@@ -5,13 +5,12 @@ Not for registering them: that is `swap_node_pool`.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 from floodplain.quantity import from_bytes, to_bytes
 
-from .boot_text import BootSettings, user_data
 from .cluster import ClusterVersions
+from .pool_boot import boot_text
 from .swap_pool import DOMAIN, POOL_LABEL, SwapPool
 
 NODE_POOL_API = "karpenter.sh/v1"
@@ -20,21 +19,6 @@ HEADROOM_NAMESPACE = "kube-system"
 
 # Karpenter counts an object as ready when its own checks passed; without this Pulumi takes "created" for "done".
 _WAIT_FOR_READY = {"pulumi.com/waitFor": "condition=Ready"}
-
-
-def boot_settings(pool: SwapPool, cluster: ClusterVersions) -> BootSettings:
-    """What the nodes of the pool must do at boot."""
-    return BootSettings(
-        swap_ratio=Decimal(str(pool.swap.ratio)),
-        swappiness=pool.swap.swappiness,
-        start_timeout=pool.swap.start_timeout,
-        power_off_on_failure=pool.swap.power_off_on_failure,
-        single_process_oom_kill=pool.single_process_oom_kill,
-        disk_reserve=pool.disk.images,
-        system_reserved=pool.kubelet.system_reserved,
-        kubernetes_version=cluster.kubernetes_version,
-        extra_scripts=pool.extra_scripts,
-    )
 
 
 def _metadata(name: str, pool: SwapPool, **annotations: str) -> dict[str, Any]:
@@ -133,7 +117,7 @@ def node_class(
                 "httpTokens": "required",
             },
             "kubelet": pool.kubelet.manifest(),
-            "userData": user_data(boot_settings(pool, cluster)),
+            "userData": boot_text(pool),
             "tags": {**dict(sorted(pool.tags.items())), POOL_LABEL: pool.name},
         },
     }

@@ -71,7 +71,8 @@ class SwapNodePool(pulumi.ComponentResource):
             _id_terms(args.get("security_group_ids")),
         )
         node_pool = pool_objects.node_pool(pool)
-        _refuse_broken_manifests(node_class, node_pool)
+        # What other resources still have to make is left out: the rest is refused before anything is registered.
+        _refuse_broken_manifests(pool_objects.node_class(pool, settings.cluster, "known-later"), node_pool)
 
         # The engine does not pass a component's dependencies on to its children.
         after = opts.depends_on if opts else None
@@ -156,15 +157,6 @@ def _role_or_error(role: str) -> str:
 
 
 def _refuse_broken_manifests(*manifests: dict[str, Any]) -> None:
-    problems = [problem for manifest in manifests for problem in crd.violations(_known(manifest))]
+    problems = [problem for manifest in manifests for problem in crd.violations(manifest)]
     if problems:
         raise property_errors("SwapNodePool", problems)
-
-
-def _known(value: Any) -> Any:
-    """The manifest with a stand-in for what is not known yet, so that the rest can be checked."""
-    if isinstance(value, Output):
-        return "not-known-yet"
-    if isinstance(value, dict):
-        return {key: _known(item) for key, item in value.items()}
-    return [_known(item) for item in value] if isinstance(value, list) else value

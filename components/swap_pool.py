@@ -20,6 +20,7 @@ from floodplain.quantity import QuantityText
 from floodplain.settings import Settings
 
 from .cluster import ClusterVersions
+from .pool_boot import boot_problems
 from .pool_cloud import AmiSettings, RootVolume, SelectorTerm, check_terms
 from .pool_disruption import DisruptionSettings
 from .pool_kubelet import KubeletSettings
@@ -237,6 +238,7 @@ def _broken_rules(pool: SwapPool) -> Iterator[RuleError]:
     for index, value in enumerate(pool.vcpus):
         if value < 1 or value in pool.vcpus[:index]:
             yield RuleError("is not a number of vCPUs, or is given twice", "mend the list", ("vcpus", index), value)
+    yield from boot_problems(pool)
     yield from family_problems(
         families=pool.families,
         architecture=pool.architecture,

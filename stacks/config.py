@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 from pulumi.runtime.config import CONFIG
 from pydantic import ValidationError
 
+from components import PlatformArgs
 from components.platform_settings import PlatformSettings
 from components.platform_warnings import warnings
 from floodplain.problem import Problem, problems_of
@@ -27,9 +28,9 @@ SECRET_KEYS = frozenset({"kubeconfig"})
 class StackConfig(PlatformSettings):
     """One environment: the platform, as `floodplain:` keys of a stack file."""
 
-    def platform_args(self) -> dict[str, Any]:
+    def platform_args(self) -> PlatformArgs:
         """The arguments of `components.Platform`; only what was set, so that defaults stay the components'."""
-        return self.model_dump(mode="json", exclude_unset=True)
+        return cast(PlatformArgs, self.model_dump(mode="json", exclude_unset=True))
 
     def warnings(self) -> list[Problem]:
         """What is allowed but should be known, by the key as it stands in the file."""
