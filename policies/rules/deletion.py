@@ -42,7 +42,7 @@ def _defines_kinds(args: ResourceValidationArgs) -> bool:
 def _helm_keeps(values: object) -> bool:
     """Whether a chart is told to annotate its CRDs, each chart under a key of its own, or to keep them."""
     for path, value in known_leaves(values):
-        if (path[-1] == _KEEP and value == "keep") or (path == ("crds", "keep") and value is True):
+        if (path[-1:] == (_KEEP,) and value == "keep") or (path == ("crds", "keep") and value is True):
             return True
     return False
 
@@ -52,7 +52,9 @@ def deletable_crds(args: ResourceValidationArgs) -> Iterator[str]:
     if is_kept(args.opts):
         return
     if _is_crd(args.resource_type):
-        if text(get(args.props, "metadata", "annotations", _KEEP)) != "keep":
+        # The annotation is Helm's: it means something on what a chart made, nothing on an object of Pulumi's own.
+        of_chart = "kubernetes:helm.sh/" in (args.opts.parent or "")
+        if not (of_chart and text(get(args.props, "metadata", "annotations", _KEEP)) == "keep"):
             yield f"{args.name} may be deleted with all objects of its kind; protect it"
     elif not _helm_keeps(get(args.props, "values")):
         yield (

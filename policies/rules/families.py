@@ -47,22 +47,24 @@ def _known() -> dict[str, frozenset[str]]:
     }
 
 
-def _listed(props: object, key: str) -> tuple[str, ...]:
-    """The values of `In` requirements with this key."""
-    return tuple(
-        value
-        for requirement in requirements(props)
-        if text(get(requirement, "key")) == key and text(get(requirement, "operator")) == "In"
-        for value in texts(get(requirement, "values"))
-    )
+def _listed(props: object, key: str, unknowns: Unknowns) -> tuple[str, ...]:
+    """The values of `In` requirements with this key, as far as they are known."""
+    found: list[str] = []
+    with unknowns:
+        for requirement in requirements(props):
+            with unknowns:
+                if text(get(requirement, "key")) == key and text(get(requirement, "operator")) == "In":
+                    found += texts(get(requirement, "values"))
+    return tuple(found)
 
 
 def unlisted_families(args: ResourceValidationArgs) -> Iterator[str]:
     """A swap pool that names neither families nor types, or some without instance storage."""
     if not asks_for_swap(args.props):
         return
-    listed = {key: _listed(args.props, key) for key in (_FAMILY, _TYPE)}
-    if not any(listed.values()):
+    unknowns = Unknowns()
+    listed = {key: _listed(args.props, key, unknowns) for key in (_FAMILY, _TYPE)}
+    if not any(listed.values()) and not unknowns:
         yield (
             f"spec.template.spec.requirements: names no families, so a node whose disk cannot hold the swap may come; "
             f"add {_FAMILY} In [...]"
@@ -76,6 +78,7 @@ def unlisted_families(args: ResourceValidationArgs) -> Iterator[str]:
                     f"spec.template.spec.requirements: {shown(value)} has no instance storage, or is not in the "
                     f"catalogue; {f'did you mean {near[0]}?' if near else 'remove it'}"
                 )
+    unknowns.raise_first()
 
 
 def _read_requirements(props: object) -> tuple[tuple[Requirement, ...], Unknowns]:
