@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from floodplain import duration, quantity
-from floodplain.catalogue import InstanceType
-from floodplain.pools import PoolDocument, PoolLimits, PoolTaint, PoolType
-from floodplain.swap import disk_left_bytes
+from floodplain.pools import PoolDocument, PoolLimits, PoolTaint, pool_type
 
 from .cluster import ClusterVersions
-from .pool_types import admitted, allocatable
+from .pool_types import admitted, reserves
 from .swap_pool import POOL_LABEL, SwapPool
 
 
@@ -22,7 +20,15 @@ def pool_document(pool: SwapPool, cluster: ClusterVersions) -> PoolDocument:
         architecture=pool.architecture.value,
         capacity_types=tuple(kind.value for kind in pool.capacity_types),
         families=pool.families,
-        types=tuple(_type(kind, pool, cluster) for kind in admitted(pool.families, pool.architecture, pool.vcpus)),
+        types=tuple(
+            pool_type(
+                kind,
+                ratio=pool.swap.ratio,
+                images_bytes=quantity.to_bytes(pool.disk.images),
+                reserves=reserves(pool.kubelet, cluster.vm_memory_overhead_percent),
+            )
+            for kind in admitted(pool.families, pool.architecture, pool.vcpus)
+        ),
         swap_ratio=pool.swap.ratio,
         margin=pool.swap.margin,
         hot_share=pool.swap.hot_share,
@@ -37,25 +43,4 @@ def pool_document(pool: SwapPool, cluster: ClusterVersions) -> PoolDocument:
         overhead_bytes=quantity.to_bytes(pool.overhead),
         headroom_bytes=quantity.to_bytes(pool.headroom),
         ephemeral_bytes_per_memory_byte=pool.disk.per_memory,
-    )
-
-
-def _type(kind: InstanceType, pool: SwapPool, cluster: ClusterVersions) -> PoolType:
-    room = allocatable(kind, pool.kubelet, cluster.vm_memory_overhead_percent)
-    left = disk_left_bytes(
-        memory_bytes=kind.memory_bytes,
-        nvme_bytes=kind.nvme_bytes,
-        ratio=pool.swap.ratio,
-        images_bytes=quantity.to_bytes(pool.disk.images),
-    )
-    return PoolType(
-        name=kind.name,
-        vcpu=kind.vcpu,
-        memory_bytes=kind.memory_bytes,
-        nvme_bytes=kind.nvme_bytes,
-        allocatable_memory_bytes=room.memory_bytes,
-        allocatable_cpu_millicores=room.cpu_millicores,
-        pods=room.pods,
-        swap_bytes_at_most=int(pool.swap.ratio * kind.memory_bytes),
-        ephemeral_bytes_for_pods=left,
     )
