@@ -83,13 +83,17 @@ def report(
 
 
 @app.command()
-def dump(stack: Stack, root: Root = HERE) -> None:
+def dump(
+    stack: Stack,
+    root: Root = HERE,
+    plan: Annotated[bool, typer.Option("--plan", help="Also what is asked for before anything is known.")] = False,
+) -> None:
     """Everything the stack would ask the engine for, as JSON for another process."""
     from . import dump as form
     from .render import render
 
     with _told():
-        _write(form.write(render(stack, root, twice=False)))
+        _write(form.write(render(stack, root, twice=False), plan=plan))
 
 
 @app.command("list")

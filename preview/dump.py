@@ -19,9 +19,10 @@ from .render import Rendering
 FORMAT = 1
 
 
-def write(rendering: Rendering) -> str:
-    """The update's requests, secrets concealed."""
-    return json.dumps({"format": FORMAT, "stack": rendering.stack, "apply": document.of(rendering.apply)})
+def write(rendering: Rendering, *, plan: bool = False) -> str:
+    """The update's requests, and if asked for the plan's too; secrets concealed."""
+    content = {"format": FORMAT, "stack": rendering.stack, "apply": document.of(rendering.apply)}
+    return json.dumps({**content, "plan": document.of(rendering.plan)} if plan else content)
 
 
 def read(text: str) -> Recording:

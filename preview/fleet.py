@@ -20,10 +20,14 @@ NODE_CLASS = "karpenter.k8s.aws/v1:EC2NodeClass"
 
 
 def drifting_fields(old: Recorded, new: Recorded) -> tuple[str, ...]:
-    """Paths of edits that enter the drift hash of a NodePool or EC2NodeClass."""
+    """Paths of edits that make nodes of a NodePool or EC2NodeClass drift."""
+    return tuple(field.path for field in _drift(old, new))
+
+
+def _drift(old: Recorded, new: Recorded) -> list[crd.DriftedField]:
     if not new.type.endswith((NODE_POOL, NODE_CLASS)):
-        return ()
-    return tuple(crd.drift_fields(_manifest(old), _manifest(new)))
+        return []
+    return crd.drift_fields(_manifest(old), _manifest(new))
 
 
 def rolls(

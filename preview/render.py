@@ -14,7 +14,8 @@ from pulumi import RunError
 
 from floodplain.problem import Problem
 
-from . import document, missing_outputs, stackfile
+from . import missing_outputs, stackfile
+from .again import Again
 from .monitor import Answers
 from .outputs import Apply, Plan
 from .problems import PreviewError
@@ -44,15 +45,18 @@ class Rendering:
 def render(stack: str, root: Path, *, twice: bool = True) -> Rendering:
     """Run the program of `root` for `stack`. Raises PreviewError.
 
-    `twice` runs each mode again, to find what differs from one run to the next.
+    `twice` runs both modes again in a second process beside this one, to find what differs between two runs.
     """
     settings = stackfile.load(root, stack)
-    plan, apply = run(settings, root, Plan()), run(settings, root, Apply())
-    unstable: list[str] = []
-    if twice:
-        unstable += [f"plan {place}" for place in differences(plan, run(settings, root, Plan()))]
-        unstable += [f"apply {place}" for place in differences(apply, run(settings, root, Apply()))]
-    return Rendering(settings, plan, apply, tuple(unstable), _missing(settings, root, apply))
+    again = Again(stack, root) if twice else None
+    try:
+        plan, apply = run(settings, root, Plan()), run(settings, root, Apply())
+    except PreviewError:
+        if again:
+            again.stop()
+        raise
+    unstable = again.differences(plan, apply) if again else ()
+    return Rendering(settings, plan, apply, unstable, _missing(settings, root, apply))
 
 
 def _missing(settings: stackfile.StackFile, root: Path, apply: Recording) -> dict[tuple[str, str], str]:
@@ -96,13 +100,3 @@ def _fault(error: Exception, root: Path) -> Problem:
     if "__str__ on an Output" in text:
         return Problem(place, "puts an Output into a text", "use Output.format, Output.concat or apply")
     return Problem(place, f"fails with {type(error).__name__}: {text}", "run with --traceback to see the calls")
-
-
-def differences(first: Recording, second: Recording) -> list[str]:
-    """Where two recordings are not the same, byte for byte."""
-    if document.as_json(first) == document.as_json(second):
-        return []
-    one, two = (document.of(recording) for recording in (first, second))
-    before, after = ({item["urn"]: item for item in each["resources"]} for each in (one, two))
-    found = sorted(urn for urn in before | after if before.get(urn) != after.get(urn))
-    return found + [part for part in one if part != "resources" and one[part] != two[part]] or ["order"]
