@@ -75,6 +75,7 @@ def read_archive(text: str) -> Archive:
         return Archive({}, "", (part,), closed=True, bare=True)
     lines = text.replace("\r", "").split("\n")
     start = next(number for number, line in enumerate(lines) if line.strip())
+    lines[start] = lines[start].lstrip()
     headers, position, _ = _headers(lines, start)
     boundary = _parameter(headers.get("content-type", ""), "boundary")
     if not boundary:
