@@ -93,18 +93,25 @@ def _entry(
         longest_job_seconds=document.longest_job_seconds,
         machine_image=_machine_image(class_spec),
         kubelet=_flat({**class_spec.get("kubelet", {}), **kubelet_of(user_data)}),
-        disruption=_flat(
-            {
-                **pool_spec.get("disruption", {}),
-                **{
-                    key: value
-                    for key, value in pool_spec.get("template", {}).get("spec", {}).items()
-                    if key in ("expireAfter", "terminationGracePeriod")
-                },
-            }
-        ),
+        disruption=_disruption(pool_spec),
         user_data_bytes=len(user_data.encode()),
     )
+
+
+def _disruption(pool_spec: Mapping[str, Any]) -> dict[str, str]:
+    """Budgets in words, the rest as it stands."""
+    given = dict(pool_spec.get("disruption", {}))
+    budgets = given.pop("budgets", None) or []
+    template = pool_spec.get("template", {}).get("spec", {})
+    later = {key: template[key] for key in ("expireAfter", "terminationGracePeriod") if key in template}
+    spoken = "; ".join(_budget(budget) for budget in budgets)
+    return {**({"budgets": spoken} if spoken else {}), **_flat({**given, **later})}
+
+
+def _budget(budget: Mapping[str, Any]) -> str:
+    reasons = f" for {', '.join(budget['reasons'])}" if budget.get("reasons") else ""
+    schedule = f" at {budget['schedule']} for {budget.get('duration')}" if budget.get("schedule") else ""
+    return f"{budget.get('nodes', '10%')}{reasons}{schedule}"
 
 
 def _row(document: PoolDocument, kind: PoolType) -> TypeRow:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Iterator
 from typing import TextIO
 
@@ -20,9 +22,26 @@ _LINE_STYLES = {"-": "red", "+": "green", "@": "bold"}
 
 def show(report: Report, stream: TextIO) -> None:
     """Print to `stream`: in colour on a terminal, plain otherwise."""
-    console = Console(file=stream, highlight=False, emoji=False, markup=False)
+    if stream.isatty():
+        console = Console(file=stream, highlight=False, emoji=False, markup=False)
+        for part in _parts(report):
+            console.print(part)
+    else:
+        # What the stream's encoding lacks becomes a question mark, never a traceback.
+        encoding = stream.encoding or "utf-8"
+        stream.write(text(report).encode(encoding, "replace").decode(encoding))
+
+
+def text(report: Report, width: int | None = None) -> str:
+    """The same without colours, `width` columns wide (COLUMNS, or 80), no spaces at the ends of lines."""
+    buffer = io.StringIO()
+    columns = width or int(os.environ.get("COLUMNS") or 80)
+    console = Console(
+        file=buffer, width=columns, highlight=False, emoji=False, markup=False, no_color=True, force_terminal=False
+    )
     for part in _parts(report):
         console.print(part)
+    return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
 
 
 def _parts(report: Report) -> Iterator[RenderableType]:
@@ -67,24 +86,30 @@ def _pool(pool: PoolEntry) -> Group:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column(overflow="fold")
-    for what, how in wording.settings(pool):
-        facts.add_row(Text(what), Text(how))
+    for what, setting in wording.settings(pool):
+        facts.add_row(Text(what), Text(setting))
     table = Table(
-        box=None, padding=(0, 1), header_style="dim", caption="memory to for pods in GiB", caption_justify="left"
+        box=None,
+        padding=(0, 1),
+        header_style="dim",
+        caption="memory, NVMe, swap and room for pods in GiB",
+        caption_justify="left",
     )
-    for number, heading in enumerate(wording.SizeRow.TITLES):
-        table.add_column(heading, justify="left" if number == 0 else "right", no_wrap=True)
-    for row in wording.sizes(pool):
-        table.add_row(*row.cells)
+    for number, column in enumerate(wording.SizeRow.TITLES):
+        table.add_column(column, justify="left" if number == 0 else "right", no_wrap=True)
+    for size in wording.sizes(pool):
+        table.add_row(*size.cells)
     where = f"  {pool.place}" if pool.place else ""
     heading = Text.assemble(("\nPool ", "bold"), (pool.name, "bold"), (where, "dim"))
     return Group(heading, Padding(facts, (0, 2)), Padding(table, (0, 1)))
 
 
 def _unknowns(report: Report) -> Group:
-    lines = [Text("\nKnown only after the update", style="bold")]
+    lines: list[RenderableType] = [Text("\nKnown only after the update", style="bold")]
     for entry in report.unknowns:
-        lines.append(Text.assemble(f"  {entry.type} {entry.property}", (f"  {entry.why} ({entry.resources})", "dim")))
+        lines.append(
+            _indented(Text.assemble(f"{wording.kind(entry.type)} {entry.property}", (f"  {entry.why}", "dim")))
+        )
     return Group(*lines)
 
 
@@ -115,5 +140,15 @@ def _change(change: ResourceChange) -> Iterator[RenderableType]:
             yield text
 
 
-def _finding(finding: FindingEntry, style: str) -> Text:
-    return Text.assemble(("  ", ""), (finding.place or "the stack", style), finding.message.removeprefix(finding.place))
+def _finding(finding: FindingEntry, style: str) -> Table:
+    line = Text.assemble((finding.place or "the stack", style), finding.message.removeprefix(finding.place))
+    return _indented(line)
+
+
+def _indented(line: Text) -> Table:
+    """Later lines start below the first word, not below the sign."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text("  -"), line)
+    return grid

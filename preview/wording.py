@@ -86,10 +86,16 @@ def settings(pool: PoolEntry) -> Iterator[tuple[str, str]]:
         f"{pool.swap_ratio:g} x memory, swappiness {pool.swappiness}; jobs: margin {pool.margin:g}, hot share "
         f"{pool.hot_share:g}, at most {duration.text(pool.longest_job_seconds)}",
     )
-    yield "kubelet", ", ".join(f"{key}={value}" for key, value in pool.kubelet.items()) or "defaults"
-    yield "disruption", ", ".join(f"{key}={value}" for key, value in pool.disruption.items()) or "defaults"
+    yield "kubelet", ", ".join(f"{_spoken(key)} {value}" for key, value in pool.kubelet.items()) or "defaults"
+    yield "disruption", ", ".join(f"{key} {value}" for key, value in pool.disruption.items()) or "defaults"
     yield "image", f"{pool.machine_image}; user data {pool.user_data_bytes:,} bytes"
     yield "taint", f"{pool.taint}; RuntimeClass {pool.runtime_class}"
+
+
+def _spoken(path: str) -> str:
+    """`evictionHard memory.available` for `evictionHard["memory.available"]`."""
+    quoted = path.partition('["')[2].removesuffix('"]')
+    return f"{path.partition('[')[0]} {quoted}" if quoted else path
 
 
 def roll_text(roll: FleetRoll) -> str:

@@ -5,6 +5,7 @@ The properties go through the SDK's own proxy, so a rule that would stumble over
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -31,6 +32,7 @@ from ..recording import Recorded
 from ..render import Rendering
 
 Report = Callable[[str, str | None], None]
+_PROPERTY = re.compile(r"([A-Za-z]\w*(?:\.\w+|\[[^\]]*\])*): ")
 
 
 def check(rendering: Rendering, policies: Any = POLICIES) -> Iterator[Finding]:
@@ -43,15 +45,20 @@ def check(rendering: Rendering, policies: Any = POLICIES) -> Iterator[Finding]:
         severity: Severity = "warning" if advisory else "error"
         for message, urn in _violations(policy, resources):
             resource = by_urn.get(urn)
-            where = (
-                (place(rendering.stackfile, resource, "") or resource.name) if resource else rendering.stackfile.path
-            )
-            problem = Problem(where, message, _unless_said(policy.remediation_steps or "", message))
-            yield Finding(severity, policy.name, problem, urn)
+            property_path = _property(message)
+            where = rendering.stackfile.path
+            if resource is not None:
+                where = place(rendering.stackfile, resource, property_path) or resource.name
+            # Many messages say what to do themselves, after a semicolon.
+            remedy = "" if "; " in message else (policy.remediation_steps or "").removesuffix(".")
+            remedy = remedy[:1].lower() + remedy[1:]
+            yield Finding(severity, policy.name, Problem(where, message, remedy), urn, property_path)
 
 
-def _unless_said(remedy: str, message: str) -> str:
-    return "" if remedy and remedy in message else remedy
+def _property(message: str) -> str:
+    """The property a message is about, which it names first: `spec.limits: ...`."""
+    said = _PROPERTY.match(message)
+    return said.group(1) if said else ""
 
 
 def _violations(policy: Any, resources: dict[str, PolicyResource]) -> list[tuple[str, str]]:
