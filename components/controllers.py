@@ -30,19 +30,24 @@ class ChartArgs(TypedDict, total=False):
     """Further chart values. None that floodplain sets itself."""
 
 
-class KueueArgs(ChartArgs, total=False):
-    """Kueue, job queueing with quotas. Default chart 0.17.0."""
+class MonitoringArgs(TypedDict, total=False):
+    """kube-prometheus-stack, with container swap kept, and its operator's CRDs from a chart of their own."""
 
-
-class ArgoWorkflowsArgs(ChartArgs, total=False):
-    """Argo Workflows. Default chart 2.0.1."""
-
-
-class MonitoringArgs(ChartArgs, total=False):
-    """kube-prometheus-stack, with container swap kept. Default chart 88.1.5."""
-
+    # The keys of ChartArgs again: the SDK finds descriptions in a class itself only, not in what it inherits.
+    version: str
+    """Exact chart version. Default `88.1.5`."""
+    namespace: str
+    """Namespace, made where it does not exist. Default `monitoring`."""
+    chart: str
+    """OCI reference, folder, or the chart's name in `repository`. Default `kube-prometheus-stack`."""
+    repository: str
+    """Address of the chart repository, with https."""
+    timeout_seconds: int
+    """How long each of the two charts may take to become ready. Default 600."""
+    values: dict[str, Any]
+    """Further chart values. None that floodplain sets itself."""
     crd_version: str
-    """Exact version of the chart that holds the operator's CRDs; of the same operator minor as `version`."""
+    """Exact version of the chart of the operator's CRDs; of the same operator minor as `version`. Default `31.0.0`."""
     crd_chart: str
     """Chart of the operator's CRDs, in the same repository."""
     grafana_admin_secret: str
@@ -85,10 +90,10 @@ class AdditionalChartArgs(TypedDict):
 class ControllersArgs(TypedDict, total=False):
     """Arguments of Controllers. A chart that is left out is not installed."""
 
-    kueue: KueueArgs
-    """Kueue."""
-    argo_workflows: ArgoWorkflowsArgs
-    """Argo Workflows."""
+    kueue: ChartArgs
+    """Kueue, job queueing with quotas. Default chart 0.17.0 in namespace `kueue-system`."""
+    argo_workflows: ChartArgs
+    """Argo Workflows. Default chart 2.0.1 in namespace `argo`."""
     kube_prometheus_stack: MonitoringArgs
     """Prometheus, its operator, exporters, and Grafana on demand."""
     additional: list[AdditionalChartArgs]

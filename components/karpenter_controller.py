@@ -4,7 +4,7 @@ Registers resources only; what they contain comes from `karpenter_installation`.
 those, and they must depend on this component so that they go first.
 """
 
-from typing import Any, NotRequired, Optional, TypedDict
+from typing import Any, Optional
 
 import pulumi
 import pulumi_aws as aws
@@ -15,113 +15,12 @@ from .arguments import property_errors, read_args
 from .controller_policies import NODE_POLICIES, controller_policies, irsa_trust, node_trust, pod_identity_trust
 from .helm_release import install
 from .interruption import QUEUE_RETENTION_SECONDS, RULES, queue_policy
+from .karpenter_args import INPUTS, KarpenterArgs, KarpenterControllerArgs
 from .karpenter_installation import KarpenterInstallation
-from .karpenter_settings import Credentials, LogLevel, RunsOn, SpotServiceLinkedRole
+from .karpenter_settings import Credentials, SpotServiceLinkedRole
 from .service_linked_role import spot_service_linked_role
 
-INPUTS = ("cluster_endpoint", "node_role_policies", "oidc_provider_arn", "permissions_boundary")
-"""Arguments that other resources may compute; the rest is plain, so that a preview can check it."""
-
-
-class FeatureGatesArgs(TypedDict, total=False):
-    """Karpenter's feature gates; defaults are those of its chart."""
-
-    node_repair: bool
-    """Replace unhealthy nodes (alpha). Default false."""
-    node_overlay: bool
-    """NodeOverlay objects (alpha, from 1.8). Default false."""
-    reserved_capacity: bool
-    """On-demand capacity reservations. Default true."""
-    spot_to_spot_consolidation: bool
-    """Replace Spot nodes by cheaper Spot nodes (alpha). Default false."""
-    static_capacity: bool
-    """NodePools with a fixed number of nodes (alpha, from 1.8). Default false."""
-    capacity_buffer: bool
-    """CapacityBuffer objects (alpha, from 1.14). Default false."""
-
-
-class ControllerResourcesArgs(TypedDict, total=False):
-    """What each replica of the controller requests."""
-
-    cpu: str
-    """CPU request. Default `1`."""
-    memory: str
-    """Memory request and limit. Default `1Gi`."""
-
-
-class KarpenterArgs(TypedDict):
-    """Karpenter's settings, apart from the cluster it is for."""
-
-    cluster_endpoint: NotRequired[pulumi.Input[str]]
-    """Address of the API server, for nodes to join. By default Karpenter asks EKS for it."""
-    version: NotRequired[str]
-    """Karpenter's version, exact. Default `1.14.1`."""
-    namespace: NotRequired[str]
-    """Namespace of the controller. Default `kube-system`."""
-    service_account: NotRequired[str]
-    """Service account of the controller. Default `karpenter`."""
-    replicas: NotRequired[int]
-    """Replicas of the controller, each on a node of its own. Default 2."""
-    credentials: NotRequired[Credentials]
-    """How the controller comes by AWS credentials. Default PodIdentity."""
-    oidc_provider_arn: NotRequired[pulumi.Input[str]]
-    """ARN of the cluster's IAM OIDC provider. Required with Irsa."""
-    runs_on: NotRequired[RunsOn]
-    """Where the controller runs. Default NodeGroup. Fargate needs Irsa, since Pod Identity does not run there."""
-    interruption: NotRequired[bool]
-    """Hear of Spot interruptions and stopped machines: queue, queue policy, event rules and the chart's setting,
-    all or none. Default true."""
-    spot_service_linked_role: NotRequired[SpotServiceLinkedRole]
-    """The role that Spot needs, one for each account. Default Existing. Create fails where it exists already."""
-    node_role_name: NotRequired[str]
-    """An existing role (at path /) for nodes, by name. By default one is created."""
-    node_role_policies: NotRequired[dict[str, pulumi.Input[str]]]
-    """Further policies of the created node role: a name of your choice for each, and its ARN."""
-    create_access_entry: NotRequired[bool]
-    """Let nodes of the node role join, by an EKS access entry. Default true; false where the role has one."""
-    permissions_boundary: NotRequired[pulumi.Input[str]]
-    """ARN of the permissions boundary of both roles."""
-    feature_gates: NotRequired[FeatureGatesArgs]
-    """Karpenter's feature gates."""
-    vm_memory_overhead_percent: NotRequired[float]
-    """Share of an instance's memory that Karpenter believes lost until it has seen one: 0.075 is 7.5 %."""
-    reserved_enis: NotRequired[int]
-    """Network interfaces that are not counted for pods (custom networking of the VPC CNI). Default 0."""
-    isolated_vpc: NotRequired[bool]
-    """The VPC reaches only AWS services with an endpoint in it; prices are then not looked up. Default false."""
-    zonal_shift: NotRequired[bool]
-    """Respect zonal shifts. The cluster must be registered with them, or the controller stops. Default false."""
-    resources: NotRequired[ControllerResourcesArgs]
-    """What each replica requests."""
-    log_level: NotRequired[LogLevel]
-    """How much the controller writes. Default info."""
-    crd_chart: NotRequired[str]
-    """Chart of the CRDs: an OCI reference without tag, or a folder."""
-    controller_chart: NotRequired[str]
-    """Chart of the controller: an OCI reference without tag, or a folder."""
-    image_repository: NotRequired[str]
-    """Repository of the controller's image where it is mirrored. Tag and digest stay those of the chart."""
-    adopt_crds: NotRequired[bool]
-    """Take over CRDs that were installed some other way. Default false."""
-    timeout_seconds: NotRequired[int]
-    """How long each chart may take to become ready. Default 600."""
-    values: NotRequired[dict[str, Any]]
-    """Further values of the controller's chart. None that floodplain sets itself."""
-    tags: NotRequired[dict[str, str]]
-    """Tags on every AWS resource made here. Those of instances are the pools'."""
-
-
-class KarpenterControllerArgs(KarpenterArgs):
-    """Arguments of KarpenterController."""
-
-    cluster_name: str
-    """Name of the EKS cluster, 1 to 100 characters."""
-    region: str
-    """Region of the cluster, such as `eu-central-1`."""
-    account_id: str
-    """AWS account of the cluster, 12 digits."""
-    kubernetes_version: str
-    """Version of the cluster's control plane, such as `1.34`. At least 1.33."""
+__all__ = ["INPUTS", "KarpenterArgs", "KarpenterController", "KarpenterControllerArgs"]
 
 
 class KarpenterController(pulumi.ComponentResource):
@@ -159,32 +58,33 @@ class KarpenterController(pulumi.ComponentResource):
     def __init__(self, name: str, args: KarpenterControllerArgs, opts: Optional[pulumi.ResourceOptions] = None) -> None:
         super().__init__("floodplain:index:KarpenterController", name, {}, opts)
         self._name = name
-        self._args = args
-        self._plan = plan = read_args(KarpenterInstallation, args, inputs=INPUTS)
-        _check_inputs(plan, args)
+        given = _nested(args)
+        self._given: KarpenterArgs = given.get("karpenter") or {}
+        self._plan = plan = read_args(KarpenterInstallation, given, inputs=[f"karpenter.{key}" for key in INPUTS])
+        _check_inputs(plan, self._given)
         # Whatever the controller needs while it runs. It depends on all of it, and so is removed before any of it.
         self._needs: list[pulumi.Resource] = []
         self._make_node_role()
         self._make_controller_role()
         self._make_policies()
         self._make_interruption()
-        if plan.spot_service_linked_role is SpotServiceLinkedRole.CREATE:
+        if plan.karpenter.spot_service_linked_role is SpotServiceLinkedRole.CREATE:
             self._needs.append(spot_service_linked_role(f"{name}-spot", self))
         crds = install(f"{name}-crds", plan.crd_release(), parent=self)
         install(
             f"{name}-controller",
             plan.controller_release(
                 plan.controller_values(
-                    args.get("cluster_endpoint") or "",
-                    plan.controller_role_arn if plan.credentials is Credentials.IRSA else None,
+                    self._given.get("cluster_endpoint") or "",
+                    plan.controller_role_arn if plan.karpenter.credentials is Credentials.IRSA else None,
                 )
             ),
             parent=self,
             depends_on=[crds, *self._needs],
         )
-        self.version = pulumi.Output.from_input(plan.version)
-        self.namespace = pulumi.Output.from_input(plan.namespace)
-        self.service_account = pulumi.Output.from_input(plan.service_account)
+        self.version = pulumi.Output.from_input(plan.karpenter.version)
+        self.namespace = pulumi.Output.from_input(plan.karpenter.namespace)
+        self.service_account = pulumi.Output.from_input(plan.karpenter.service_account)
         self.register_outputs(
             {
                 "nodeRoleName": self.node_role_name,
@@ -208,7 +108,7 @@ class KarpenterController(pulumi.ComponentResource):
     def _make_node_role(self) -> None:
         plan, name = self._plan, self._name
         joins: list[pulumi.Resource] = []
-        if plan.node_role_name is not None:
+        if plan.karpenter.node_role_name is not None:
             self.node_role_name = pulumi.Output.from_input(plan.node_role)
             self.node_role_arn = pulumi.Output.from_input(plan.node_role_arn)
         else:
@@ -217,27 +117,27 @@ class KarpenterController(pulumi.ComponentResource):
                 name=plan.node_role,
                 description=f"Nodes that Karpenter launches for EKS cluster {plan.cluster_name}",
                 assume_role_policy=node_trust(plan.place.partition),
-                permissions_boundary=self._args.get("permissions_boundary"),
-                tags=plan.tags,
+                permissions_boundary=self._given.get("permissions_boundary"),
+                tags=plan.karpenter.tags or None,
                 opts=self._child(),
             )
             joins.append(role)
             policies: dict[str, pulumi.Input[str]] = {policy: plan.place.aws_policy(policy) for policy in NODE_POLICIES}
-            for key, arn in (policies | (self._args.get("node_role_policies") or {})).items():
+            for key, arn in (policies | (self._given.get("node_role_policies") or {})).items():
                 self._needs.append(
                     aws.iam.RolePolicyAttachment(
                         f"{name}-node-role-{key}", role=role.name, policy_arn=arn, opts=self._child()
                     )
                 )
             self.node_role_name, self.node_role_arn = role.name, role.arn
-        if plan.create_access_entry:
+        if plan.karpenter.create_access_entry:
             entry = aws.eks.AccessEntry(
                 f"{name}-node-access",
                 cluster_name=plan.cluster_name,
                 principal_arn=plan.node_role_arn,
                 type="EC2_LINUX",
                 region=plan.region,
-                tags=plan.tags,
+                tags=plan.karpenter.tags or None,
                 opts=self._child(*joins),
             )
             joins.append(entry)
@@ -245,30 +145,30 @@ class KarpenterController(pulumi.ComponentResource):
 
     def _make_controller_role(self) -> None:
         plan, name = self._plan, self._name
-        account = (plan.namespace, plan.service_account)
+        account = (plan.karpenter.namespace, plan.karpenter.service_account)
         trust: pulumi.Input[str] = pod_identity_trust(plan.cluster_arn, *account)
-        if plan.credentials is Credentials.IRSA:
-            provider = pulumi.Output.from_input(self._args["oidc_provider_arn"])
+        if plan.karpenter.credentials is Credentials.IRSA:
+            provider = pulumi.Output.from_input(self._given["oidc_provider_arn"])
             trust = provider.apply(lambda arn: irsa_trust(arn, *account))
         self._role = aws.iam.Role(
             f"{name}-controller-role",
             name=plan.controller_role,
             description=f"Karpenter's controller of EKS cluster {plan.cluster_name}",
             assume_role_policy=trust,
-            permissions_boundary=self._args.get("permissions_boundary"),
-            tags=plan.tags,
+            permissions_boundary=self._given.get("permissions_boundary"),
+            tags=plan.karpenter.tags or None,
             opts=self._child(),
         )
         self._needs.append(self._role)
-        if plan.credentials is Credentials.POD_IDENTITY:
+        if plan.karpenter.credentials is Credentials.POD_IDENTITY:
             association = aws.eks.PodIdentityAssociation(
                 f"{name}-pod-identity",
                 cluster_name=plan.cluster_name,
-                namespace=plan.namespace,
-                service_account=plan.service_account,
+                namespace=plan.karpenter.namespace,
+                service_account=plan.karpenter.service_account,
                 role_arn=plan.controller_role_arn,
                 region=plan.region,
-                tags=plan.tags,
+                tags=plan.karpenter.tags or None,
                 opts=self._child(self._role),
             )
             self._needs.append(association)
@@ -283,7 +183,7 @@ class KarpenterController(pulumi.ComponentResource):
                 name=plan.policy_name(short),
                 description=f"{short} of Karpenter's controller, EKS cluster {plan.cluster_name}",
                 policy=text,
-                tags=plan.tags,
+                tags=plan.karpenter.tags or None,
                 opts=self._child(),
             )
             attachment = aws.iam.RolePolicyAttachment(
@@ -300,7 +200,7 @@ class KarpenterController(pulumi.ComponentResource):
         plan, name = self._plan, self._name
         self.queue_name = self.queue_arn = self.queue_url = pulumi.Output.from_input(None)
         self.rule_names = pulumi.Output.from_input(list[str]())
-        if not plan.interruption:
+        if not plan.karpenter.interruption:
             return
         queue = aws.sqs.Queue(
             f"{name}-queue",
@@ -308,7 +208,7 @@ class KarpenterController(pulumi.ComponentResource):
             message_retention_seconds=QUEUE_RETENTION_SECONDS,
             sqs_managed_sse_enabled=True,
             region=plan.region,
-            tags=plan.tags,
+            tags=plan.karpenter.tags or None,
             opts=self._child(),
         )
         policy = aws.sqs.QueuePolicy(
@@ -327,7 +227,7 @@ class KarpenterController(pulumi.ComponentResource):
                 description=f"{event.detail_type}: Karpenter {event.does}",
                 event_pattern=event.pattern,
                 region=plan.region,
-                tags=plan.tags,
+                tags=plan.karpenter.tags or None,
                 opts=self._child(),
             )
             target = aws.cloudwatch.EventTarget(
@@ -344,26 +244,36 @@ class KarpenterController(pulumi.ComponentResource):
         self.queue_name, self.queue_arn, self.queue_url = queue.name, queue.arn, queue.url
 
 
-def _check_inputs(plan: KarpenterInstallation, args: KarpenterControllerArgs) -> None:
+def _nested(args: KarpenterControllerArgs) -> KarpenterControllerArgs:
+    """The arguments with Karpenter's own keys under `karpenter`, for callers that still write them beside it."""
+    cluster = ("cluster_name", "region", "account_id", "kubernetes_version", "karpenter")
+    beside = {key: value for key, value in args.items() if key not in cluster}
+    named: Any = {key: value for key, value in args.items() if key in cluster}
+    return named | ({"karpenter": {**beside, **(args.get("karpenter") or {})}} if beside else {})  # type: ignore[no-any-return]
+
+
+def _check_inputs(plan: KarpenterInstallation, args: KarpenterArgs) -> None:
     """What the model cannot see: whether computed arguments are there, and right where they are plain."""
     problems = []
     provider = args.get("oidc_provider_arn")
-    if plan.credentials is Credentials.IRSA and provider is None:
+    if plan.karpenter.credentials is Credentials.IRSA and provider is None:
         problems.append(
             Problem(
-                "oidcProviderArn", "is required with credentials Irsa", "give the ARN of the cluster's OIDC provider"
+                "karpenter.oidcProviderArn",
+                "is required with credentials Irsa",
+                "give the ARN of the cluster's OIDC provider",
             )
         )
-    if plan.credentials is Credentials.IRSA and isinstance(provider, str):
+    if plan.karpenter.credentials is Credentials.IRSA and isinstance(provider, str):
         try:
-            irsa_trust(provider, plan.namespace, plan.service_account)
+            irsa_trust(provider, plan.karpenter.namespace, plan.karpenter.service_account)
         except RuleError as error:
-            problems.append(Problem("oidcProviderArn", error.rule, error.remedy, provider))
-    if plan.node_role_name is not None and args.get("node_role_policies"):
+            problems.append(Problem("karpenter.oidcProviderArn", error.rule, error.remedy, provider))
+    if plan.karpenter.node_role_name is not None and args.get("node_role_policies"):
         problems.append(
             Problem(
-                "nodeRolePolicies",
-                f"are for a role made here, and {plan.node_role_name} exists already",
+                "karpenter.nodeRolePolicies",
+                f"are for a role made here, and {plan.karpenter.node_role_name} exists already",
                 "attach them where that role is made",
             )
         )

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import model_validator
 
 from floodplain.problem import BrokenRulesError, RuleError, raise_rules
+from floodplain.settings import Settings
 
 from . import compatibility
 from .cloud_names import EVENT_RULE, IAM_POLICY, IAM_ROLE, SQS_QUEUE, Place, cloud_name, place_of
@@ -21,33 +22,36 @@ from .helm_release import Chart, merged
 from .interruption import RULES
 from .karpenter_settings import KarpenterSettings, RunsOn
 
+Location = tuple[str | int, ...]
+
 KEEP_CRDS = {"additionalAnnotations": {"helm.sh/resource-policy": "keep"}}
 """Values of the CRD chart. Deleting a CRD deletes every NodePool and with it the fleet, so that Helm leaves them when
 the release goes; a later release of the same name takes them over again."""
 
 
-class KarpenterInstallation(KarpenterSettings):
+class KarpenterInstallation(Settings):
     """The settings with the cluster they are for: all plain arguments of `KarpenterController`."""
 
     cluster_name: ClusterName
     region: str
     account_id: str
     kubernetes_version: str
+    karpenter: KarpenterSettings = KarpenterSettings()
 
     @model_validator(mode="after")
     def _cluster_goes_with_it(self) -> KarpenterInstallation:
         errors = [
-            *_broken(lambda: place_of(self.region, self.account_id), {self.account_id: "account_id"}, "region"),
+            *_broken(lambda: place_of(self.region, self.account_id), {self.account_id: ("account_id",)}, ("region",)),
             *_broken(
-                lambda: compatibility.check(self.kubernetes_version, self.version),
-                {self.version: "version"},
-                "kubernetes_version",
+                lambda: compatibility.check(self.kubernetes_version, self.karpenter.version),
+                {self.karpenter.version: ("karpenter", "version")},
+                ("kubernetes_version",),
             ),
         ]
         raise_rules(errors)
         errors = [
-            *_broken(lambda: controller_policies(self.policy_scope), {}, "cluster_name"),
-            *_broken(lambda: self.controller_values("", ""), {}, "values"),
+            *_broken(lambda: controller_policies(self.policy_scope), {}, ("cluster_name",)),
+            *_broken(lambda: self.controller_values("", ""), {}, ("karpenter",)),
         ]
         raise_rules(errors)
         return self
@@ -67,7 +71,9 @@ class KarpenterInstallation(KarpenterSettings):
     @property
     def node_role(self) -> str:
         """The node role's name: the one that exists, or ours."""
-        return self.node_role_name or cloud_name(IAM_ROLE, self._iam_words("KarpenterNodeRole"), self.cluster_name)
+        return self.karpenter.node_role_name or cloud_name(
+            IAM_ROLE, self._iam_words("KarpenterNodeRole"), self.cluster_name
+        )
 
     @property
     def node_role_arn(self) -> str:
@@ -98,35 +104,35 @@ class KarpenterInstallation(KarpenterSettings):
     @property
     def rule_names(self) -> list[str]:
         """Names of the event rules, none where interruption handling is off."""
-        return [self.rule_name(rule.key) for rule in RULES] if self.interruption else []
+        return [self.rule_name(rule.key) for rule in RULES] if self.karpenter.interruption else []
 
     @property
     def policy_scope(self) -> PolicyScope:
-        queue = self.queue_arn if self.interruption else None
+        queue = self.queue_arn if self.karpenter.interruption else None
         return PolicyScope(self.place, self.cluster_name, self.node_role_arn, queue)
 
     def crd_release(self) -> Chart:
         return Chart(
             release="karpenter-crd",
-            namespace=self.namespace,
-            chart=self.crd_chart,
-            version=self.version,
+            namespace=self.karpenter.namespace,
+            chart=self.karpenter.crd_chart,
+            version=self.karpenter.version,
             values=KEEP_CRDS,
             # Going back would take away kinds that objects may use by then.
             roll_back=False,
-            take_ownership=self.adopt_crds,
-            timeout_seconds=self.timeout_seconds,
+            take_ownership=self.karpenter.adopt_crds,
+            timeout_seconds=self.karpenter.timeout_seconds,
         )
 
     def controller_release(self, values: dict[str, Any]) -> Chart:
         return Chart(
             release="karpenter",
-            namespace=self.namespace,
-            chart=self.controller_chart,
-            version=self.version,
+            namespace=self.karpenter.namespace,
+            chart=self.karpenter.controller_chart,
+            version=self.karpenter.version,
             values=values,
             skip_crds=True,
-            timeout_seconds=self.timeout_seconds,
+            timeout_seconds=self.karpenter.timeout_seconds,
         )
 
     def controller_values(self, cluster_endpoint: Any, irsa_role_arn: Any) -> dict[str, Any]:
@@ -138,33 +144,33 @@ class KarpenterInstallation(KarpenterSettings):
                 # The instance metadata service, the other source, is out of reach with a hop limit of 1 or on Fargate.
                 "env": [{"name": "AWS_REGION", "value": self.region}],
                 "resources": {
-                    "limits": {"memory": self.resources.memory},
-                    "requests": {"cpu": self.resources.cpu, "memory": self.resources.memory},
+                    "limits": {"memory": self.karpenter.resources.memory},
+                    "requests": {"cpu": self.karpenter.resources.cpu, "memory": self.karpenter.resources.memory},
                 },
             },
-            "logLevel": self.log_level.value,
-            "replicas": self.replicas,
-            "serviceAccount": {"annotations": annotations, "create": True, "name": self.service_account},
+            "logLevel": self.karpenter.log_level.value,
+            "replicas": self.karpenter.replicas,
+            "serviceAccount": {"annotations": annotations, "create": True, "name": self.karpenter.service_account},
             "settings": self._karpenter_settings(cluster_endpoint),
         }
-        if self.image_repository is not None:
-            ours["controller"]["image"] = {"repository": self.image_repository}
-        if self.runs_on is RunsOn.FARGATE:
+        if self.karpenter.image_repository is not None:
+            ours["controller"]["image"] = {"repository": self.karpenter.image_repository}
+        if self.karpenter.runs_on is RunsOn.FARGATE:
             # In a cluster without nodes CoreDNS waits for Karpenter, so Karpenter must not wait for CoreDNS.
             ours["dnsPolicy"] = "Default"
-        return merged(ours, self.values)
+        return merged(ours, self.karpenter.values)
 
     def _karpenter_settings(self, cluster_endpoint: Any) -> dict[str, Any]:
         settings: dict[str, Any] = {
             "clusterEndpoint": cluster_endpoint,
             "clusterName": self.cluster_name,
-            "featureGates": self.feature_gates.model_dump(by_alias=True),
-            "interruptionQueue": self.queue if self.interruption else "",
-            "isolatedVPC": self.isolated_vpc,
-            "reservedENIs": str(self.reserved_enis),
-            "vmMemoryOverheadPercent": self.vm_memory_overhead_percent,
+            "featureGates": self.karpenter.feature_gates.model_dump(by_alias=True),
+            "interruptionQueue": self.queue if self.karpenter.interruption else "",
+            "isolatedVPC": self.karpenter.isolated_vpc,
+            "reservedENIs": str(self.karpenter.reserved_enis),
+            "vmMemoryOverheadPercent": self.karpenter.vm_memory_overhead_percent,
         }
-        return settings | ({"enableZonalShift": True} if self.zonal_shift else {})
+        return settings | ({"enableZonalShift": True} if self.karpenter.zonal_shift else {})
 
 
 def _affinity() -> dict[str, Any]:
@@ -177,13 +183,16 @@ def _affinity() -> dict[str, Any]:
     }
 
 
-def _broken(check: Callable[[], object], keys: dict[str, str], otherwise: str) -> list[RuleError]:
-    """What `check` raises, at the key whose value it names (`keys`: value to key), else at `otherwise`."""
+def _broken(check: Callable[[], object], keys: dict[str, Location], otherwise: Location) -> list[RuleError]:
+    """What `check` raises, at the key whose value it names (`keys`: value to key), else at or below `otherwise`."""
     try:
         check()
     except BrokenRulesError as broken:
-        return list(broken.errors)
+        return [
+            RuleError(error.rule, error.remedy, path=(*otherwise, *error.path), value=error.value)
+            for error in broken.errors
+        ]
     except RuleError as error:
         key = keys.get(error.value, otherwise) if isinstance(error.value, str) else otherwise
-        return [RuleError(error.rule, error.remedy, path=(key,), value=error.value)]
+        return [RuleError(error.rule, error.remedy, path=key, value=error.value)]
     return []

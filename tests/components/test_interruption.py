@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import json
 
+import pulumi_aws as aws
+import pulumi_kubernetes as kubernetes
+
 from components.interruption import QUEUE_RETENTION_SECONDS, RULES, queue_policy
+from preview.recording import Recording
+from tests.components.karpenter_program import Render, program, refusals, values
 
 ARN = "arn:aws:sqs:eu-central-1:123456789012:Karpenter-prod"
 
@@ -50,3 +55,89 @@ def test_the_queue_takes_messages_of_both_services_and_only_over_tls() -> None:
 
 def test_a_message_lives_five_minutes() -> None:
     assert QUEUE_RETENTION_SECONDS == 300
+
+
+# Interruption: queue, queue policy, rules, targets and the chart's setting, all or none.
+
+
+def interruption_gaps(recording: Recording) -> list[str]:
+    """What keeps the controller from hearing of an instance that goes, in any stack that has one."""
+    wanted = {rule.detail_type for rule in RULES}
+    named = [chart.inputs["values"]["settings"]["interruptionQueue"] for chart in recording.of(":Release")[:1]]
+    queues = {queue.inputs["name"] for queue in recording.of(":Queue")}
+    heard = {
+        kind for rule in recording.of(":EventRule") for kind in json.loads(rule.inputs["eventPattern"])["detail-type"]
+    }
+    senders = {
+        service
+        for policy in recording.of(":QueuePolicy")
+        for statement in json.loads(policy.inputs["policy"])["Statement"]
+        if statement["Effect"] == "Allow"
+        for service in statement["Principal"]["Service"]
+    }
+    targeted = {target.inputs["rule"] for target in recording.of(":EventTarget")}
+    gaps = [f"no rule for {kind}" for kind in sorted(wanted - heard)]
+    gaps += [
+        f"no target for {r.inputs['name']}" for r in recording.of(":EventRule") if r.inputs["name"] not in targeted
+    ]
+    if senders != {"events.amazonaws.com", "sqs.amazonaws.com"}:
+        gaps.append(f"the queue takes messages only of {sorted(senders)}")
+    if set(named) != queues:
+        gaps.append(f"the chart reads {named}, the queue is {sorted(queues)}")
+    return gaps
+
+
+def hand_written() -> None:
+    """The shape of the production files that this replaces: four rules, no targets told apart, one sender."""
+    queue = aws.sqs.Queue("queue", name="prod")
+    policy = {
+        "Statement": [
+            {"Effect": "Allow", "Action": "sqs:SendMessage", "Principal": {"Service": ["events.amazonaws.com"]}}
+        ]
+    }
+    aws.sqs.QueuePolicy("policy", queue_url=queue.url, policy=json.dumps(policy))
+    for rule in RULES[:4]:
+        pattern = aws.cloudwatch.EventRule(rule.key, name=rule.key, event_pattern=rule.pattern)
+        aws.cloudwatch.EventTarget(rule.key, rule=pattern.name, arn=queue.arn)
+    kubernetes.helm.v3.Release("karpenter", chart="karpenter", values={"settings": {"interruptionQueue": ""}})
+
+
+def test_five_rules_a_queue_policy_with_both_senders_and_the_chart_setting_come_together(render: Render) -> None:
+    assert interruption_gaps(render(program())) == []
+
+
+def test_the_hand_written_shape_is_seen_to_be_deaf(render: Render) -> None:
+    assert interruption_gaps(render(hand_written)) == [
+        "no rule for EC2 Capacity Reservation Instance Interruption Warning",
+        "the queue takes messages only of ['events.amazonaws.com']",
+        "the chart reads [''], the queue is ['prod']",
+    ]
+
+
+def test_every_target_and_the_queue_policy_mean_the_one_queue(render: Render) -> None:
+    recording = render(program())
+    arn = "arn:aws:sqs:eu-central-1:111122223333:Karpenter-prod"
+    assert {target.inputs["arn"] for target in recording.of(":EventTarget")} == {arn}
+    assert {s["Resource"] for s in json.loads(recording.one(":QueuePolicy").inputs["policy"])["Statement"]} == {arn}
+    assert recording.one("KarpenterController").outputs["queueArn"] == arn
+    assert values(recording)["settings"]["interruptionQueue"] == "Karpenter-prod"
+
+
+def test_without_interruption_none_of_its_parts_remains(render: Render) -> None:
+    recording = render(program({"interruption": False}))
+    parts = (":Queue", ":QueuePolicy", ":EventRule", ":EventTarget")
+    assert [resource.name for kind in parts for resource in recording.of(kind)] == []
+    assert "Interruption" not in recording.one("KarpenterController").outputs["policyArns"]
+    assert values(recording)["settings"]["interruptionQueue"] == ""
+    outputs = recording.one("KarpenterController").outputs
+    assert (outputs.get("queueName"), outputs.get("queueUrl"), outputs["ruleNames"]) == (None, None, [])
+
+
+def test_the_chart_setting_cannot_be_written_apart_from_the_queue(render: Render) -> None:
+    assert refusals(render, {"values": {"settings": {"interruptionQueue": "another", "batchMaxDuration": "30s"}}}) == [
+        (
+            "karpenter.values.settings.interruptionQueue",
+            "karpenter.values.settings.interruptionQueue: is set by floodplain already; "
+            "remove it here; where it may vary it is a setting",
+        )
+    ]
