@@ -66,8 +66,10 @@ def threshold(text: str) -> Iterator[RuleError]:
             )
     else:
         yield from quantity(text)
-        if text.startswith("-"):
-            yield RuntimeRuleError("is negative, which kubelet refuses", "write 0 or more", value=text)
+        if text.startswith("-") or re.fullmatch(r"\+?[0.]+[A-Za-z]*", text):
+            yield RuntimeRuleError(
+                "is not above zero, which kubelet refuses", "write more, or 0% for no threshold", value=text
+            )
 
 
 def duration(text: str) -> Iterator[RuleError]:
@@ -116,6 +118,6 @@ def _too_long(text: str) -> Iterator[RuleError]:
     if seconds(text) > _GO_LONGEST_SECONDS:
         yield RuntimeRuleError(
             "is longer than Go can count (about 292 years), and Karpenter cannot read the object",
-            "write less, or Never where it is allowed",
+            "write less",
             value=text,
         )

@@ -24,7 +24,8 @@ _SIZES = {"Gi": 59_000, "G": 64_000, "Ti": 58, "T": 64}
 def _size(value: str) -> Iterator[RuleError]:
     """A whole number of Gi, G, Ti or T within the CRD's bounds, with its two slips.
 
-    Its pattern for Ti leaves out 18, 19, 28, 29 and so on up to 49, and both Ti and T may stand alone.
+    Its pattern for Ti leaves out 18, 19, 28, 29 and so on up to 49, and both Ti and T may stand alone, which Go
+    reads as zero.
     """
     found = re.fullmatch(r"([0-9]*)(Gi|G|Ti|T)", value)
     if not found:
@@ -32,9 +33,7 @@ def _size(value: str) -> Iterator[RuleError]:
         return
     number, unit = found[1], found[2]
     if not number and unit in ("Ti", "T"):
-        yield RuntimeRuleError(
-            "has no number, on which Karpenter stops reading EC2NodeClasses", f"write 1{unit}", value=value
-        )
+        yield RuntimeRuleError("has no number and so counts as a volume of no size", f"write 1{unit}", value=value)
     elif not number or number.startswith("0"):
         yield RuleError("is not a volume size", "write a number without leading zeros: 80Gi", value=value)
     elif int(number) > _SIZES[unit]:

@@ -34,18 +34,18 @@ def _name(value: str) -> Iterator[RuleError]:
 
 
 def _keys(entries: Mapping[str, Any]) -> Iterator[RuleError]:
-    for key, value in entries.items():
+    for key in entries:
         wrong = qualified_name(key)
         if wrong:
-            yield RuleError(wrong, "write name or domain/name", (key,), value)
+            yield RuleError(wrong, "write name or domain/name", (key,))
 
 
 def _annotation_keys(entries: Mapping[str, Any]) -> Iterator[RuleError]:
     """As for labels, but the domain may be written in capitals; all together at most 256 KiB."""
-    for key, value in entries.items():
+    for key in entries:
         wrong = qualified_name(key.lower())
         if wrong:
-            yield RuleError(wrong, "write name or domain/name", (key,), value)
+            yield RuleError(wrong, "write name or domain/name", (key,))
     size = sum(len(key.encode()) + len(str(value).encode()) for key, value in entries.items())
     if size > ANNOTATIONS_BYTES_MOST:
         yield RuleError(f"have {size} bytes and may have {ANNOTATIONS_BYTES_MOST}", "leave some out")

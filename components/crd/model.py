@@ -93,7 +93,7 @@ class CrdModel(Settings):
         for rule in cls.rules:
             try:
                 yield from rule(raw)
-            except (TypeError, AttributeError, KeyError, ValueError):
+            except (TypeError, AttributeError, LookupError, ValueError):
                 if model is not None:
                     raise
 

@@ -98,11 +98,11 @@ def _user_data(value: str) -> Iterator[RuleError]:
 def _tags(tags: Mapping[str, Any]) -> Iterator[RuleError]:
     for key, value in tags.items():
         if not key:
-            yield RuleError("has an empty key", "name the tag", (key,), value)
+            yield RuleError("has an empty key", "name the tag", (key,))
         elif key in KARPENTERS_TAGS or key.startswith("kubernetes.io/cluster"):
-            yield RuleError("is set by Karpenter itself", "leave it out", (key,), value)
+            yield RuleError("is set by Karpenter itself", "leave it out", (key,))
         elif key.lower().startswith("aws:"):
-            yield RuntimeRuleError("is in AWS's own domain, which EC2 refuses", "rename it", (key,), value)
+            yield RuntimeRuleError("is in AWS's own domain, which EC2 refuses", "rename it", (key,))
         if len(key) > EC2_TAG_KEY_MOST or len(str(value)) > EC2_TAG_VALUE_MOST:
             yield RuntimeRuleError(
                 f"is longer than EC2's {EC2_TAG_KEY_MOST} (key) or {EC2_TAG_VALUE_MOST} (value) characters",

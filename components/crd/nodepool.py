@@ -33,9 +33,9 @@ COUNTED = ("cpu", "memory", "ephemeral-storage", "pods", "nodes")
 def _labels(labels: Mapping[str, Any]) -> Iterator[RuleError]:
     if len(labels) > LABELS_MOST:
         yield RuleError(f"has {len(labels)} entries and may have {LABELS_MOST}", "leave some out")
-    for key, value in labels.items():
+    for key in labels:
         for error in (*reserved_label(key), *qualified(key)):
-            yield type(error)(error.rule, error.remedy, (key,), value)
+            yield type(error)(error.rule, error.remedy, (key,))
 
 
 class TemplateMetadata(CrdModel):

@@ -24,7 +24,7 @@ INT64_MAX = 2**63 - 1
 def kind_of(value: Any) -> str:
     """What a reader would call this value."""
     if value is None:
-        return "nothing"
+        return "null"
     if isinstance(value, bool):
         return "a true or false"
     if isinstance(value, int):

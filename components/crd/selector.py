@@ -58,7 +58,7 @@ def _tags(tags: Mapping[str, Any]) -> Iterator[RuleError]:
         yield RuleError(f"has {len(tags)} entries and may have {TAGS_MOST}", f"leave {len(tags) - TAGS_MOST} out")
     for key, value in tags.items():
         if not key:
-            yield RuleError("has an empty key", "name the tag", (key,), value)
+            yield RuleError("has an empty key", "name the tag", (key,))
         if value == "":
             yield RuleError("is empty", "write a value, or * for any", (key,), value)
 

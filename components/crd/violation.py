@@ -75,6 +75,8 @@ def _violations(details: ErrorDetails, prefix: tuple[str | int, ...]) -> Iterato
         rules = (RuleError(details["msg"]),)
     for rule in rules:
         value = rule.value
+        if value is None:
+            value = ABSENT
         if value is ABSENT and not rule.path and _is_scalar(details["input"]):
             value = details["input"]
         yield Violation(path_of(location + rule.path), rule.rule, rule.remedy, value, where_of(rule))
