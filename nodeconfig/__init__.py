@@ -1,8 +1,9 @@
 """What a node boots with, as text: user data, swap unit, kernel settings, kubelet keys. Never imports Pulumi."""
 
+from .boot_settings import BootSettings
 from .plain import plain_script
+from .plain_settings import PlainSettings
 from .reserve import KernelReserve, kernel_reserve
-from .settings import BootSettings, PlainSettings
 from .user_data_check import problems_of_user_data
 from .userdata import user_data
 from .weak_points import files_written, weak_points_of_user_data

@@ -9,8 +9,8 @@ that is for whoever drains the node.
 from __future__ import annotations
 
 from .paths import NodePaths
+from .plain_settings import PlainSettings
 from .rendering import kubelet_config, memory_script, memory_unit, render, swap_script, swap_unit, yaml_text
-from .settings import PlainSettings
 
 
 def plain_script(settings: PlainSettings, *, root: str = "") -> str:

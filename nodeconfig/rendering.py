@@ -15,8 +15,10 @@ from floodplain import duration
 from floodplain.quantity import to_bytes
 
 from . import reserve
+from .boot_settings import BootSettings
 from .paths import MOUNT_UNIT, NodePaths
-from .settings import BootSettings, NodeTuning, PlainSettings
+from .plain_settings import PlainSettings
+from .tuning import NodeTuning
 
 # setup-local-disks runs before nodeadm starts kubelet, so the mount is there at once or never.
 MOUNT_WAIT_MOST_SECONDS = 60

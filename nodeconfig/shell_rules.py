@@ -12,6 +12,15 @@ import yaml
 
 from floodplain.problem import RuleError
 
+SWAP_ON = re.compile(r"^(?!\s*#).*\bswapon\b", re.MULTILINE)
+"""A script that switches swap on, outside comments."""
+
+PART_START = re.compile(r"^--(\S+)[ \t]*\n(?=content-type:)", re.MULTILINE | re.IGNORECASE)
+"""What looks like the first lines of a MIME part; the group is its boundary."""
+
+LOST_BACKSLASH = "mnt-k8s-disks-0.mount"
+"""The RAID0 mount's unit as it looks when the escape of its name was expanded: no such unit exists."""
+
 _KERNEL_KEYS = re.compile(r"vm[./]overcommit_memory|vm[./]panic_on_oom|kernel[./]panic\w*")
 
 
@@ -30,7 +39,7 @@ def kernel_key_lines(text: str) -> list[tuple[int, str]]:
     kubelet's protectKernelDefaults, which nodeadm sets, ends kubelet unless they keep the values it wants.
     """
     found: list[tuple[int, str]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         match = _KERNEL_KEYS.search(line)
         if match and not line.lstrip().startswith(("#", ";")):
             found.append((number, match[0]))
@@ -47,7 +56,7 @@ def check_script(script: str) -> None:
         raise RuleError("has carriage returns, which Karpenter removes", "use plain line ends")
     if not script.startswith("#!/"):
         raise RuleError("has no shebang, so cloud-init does not run it", "begin it with #!/bin/bash")
-    for number, line in enumerate(script.splitlines(), start=1):
+    for number, line in enumerate(script.split("\n"), start=1):
         if line.startswith("--//"):
             raise RuleError(
                 f"starts line {number} with --//, which is where Karpenter ends a part", "indent or quote it"
@@ -60,3 +69,9 @@ def check_script(script: str) -> None:
         raise RuleError(
             f"sets {key} on line {number}, which kubelet checks at start (protectKernelDefaults)", "remove it"
         )
+    if LOST_BACKSLASH in script:
+        raise RuleError("has lost the backslash of the mount unit's name", r"write mnt-k8s\x2ddisks-0.mount")
+    if PART_START.search(script):
+        raise RuleError("holds lines that look like the start of a MIME part", "build that text differently")
+    if SWAP_ON.search(script):
+        raise RuleError("switches swap on beside the node's own swap unit", "set the swap ratio instead")

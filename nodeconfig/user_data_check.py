@@ -17,7 +17,7 @@ from floodplain.problem import ABSENT, Problem
 
 from .archive import HEADERS, Archive, Part, read_archive
 from .kubelet_fields import OVERWRITTEN_BY_KARPENTER, SEEN_BY_KARPENTER
-from .shell_rules import is_yaml_map, kernel_key_lines
+from .shell_rules import LOST_BACKSLASH, PART_START, SWAP_ON, is_yaml_map, kernel_key_lines
 
 EC2_MOST_BYTES = 16_384
 """EC2's limit on user data before base64; Karpenter does not compress (UserDataSizeLimitExceeded)."""
@@ -26,8 +26,6 @@ KARPENTER_BYTES = 3 * 1024
 """Room for Karpenter's own part: the cluster's certificate (about 1.5 KB), taints, labels, kubelet settings."""
 
 _ENCODINGS = ("7bit", "8bit", "binary")
-_FOREIGN_BOUNDARY = re.compile(r"^--(\S+)[ \t]*\n(?=content-type:)", re.MULTILINE | re.IGNORECASE)
-_SWAP_ON = re.compile(r"^(?!\s*#).*\bswapon\b", re.MULTILINE)
 
 
 def problems_of_user_data(text: str) -> list[Problem]:
@@ -83,7 +81,7 @@ def _frame_problems(text: str, archive: Archive) -> Iterator[Problem]:
     if not archive.boundary:
         yield Problem("header Content-Type", "names no boundary", 'write: boundary="//"')
         return
-    for match in _FOREIGN_BOUNDARY.finditer(text):
+    for match in PART_START.finditer(text):
         if match[1] != archive.boundary:
             yield Problem(
                 f"line {text[: match.start()].count(chr(10)) + 1}",
@@ -146,13 +144,6 @@ def _part_problems(number: int, part: Part) -> Iterator[Problem]:
             'use application/node.eks.aws or text/x-shellscript; charset="us-ascii"',
             part.media_type or ABSENT,
         )
-    for line, key in kernel_key_lines(part.body):
-        yield Problem(
-            f"{place}, line {part.first_line + line - 1}",
-            "is a kernel setting that kubelet checks at start (protectKernelDefaults)",
-            "remove it",
-            key,
-        )
     for offset, text in enumerate(part.body.split("\n")):
         if text.startswith("--//"):
             yield Problem(
@@ -160,13 +151,6 @@ def _part_problems(number: int, part: Part) -> Iterator[Problem]:
                 "starts with the boundary that Karpenter writes, --//, and may end the part there",
                 "indent or quote it",
                 text,
-            )
-        if "mnt-k8s-disks-0.mount" in text:
-            yield Problem(
-                f"{place}, line {part.first_line + offset}",
-                "has lost the backslash of the mount unit's name",
-                r"write mnt-k8s\x2ddisks-0.mount",
-                text.strip(),
             )
     yield from _shell_problems(place, part) if part.is_shell else _node_config_problems(place, part)
 
@@ -179,6 +163,21 @@ def _shell_problems(place: str, part: Part) -> Iterator[Problem]:
             "begin it with #!/bin/bash",
             part.body.split("\n", 1)[0],
         )
+    for line, key in kernel_key_lines(part.body):
+        yield Problem(
+            f"{place}, line {part.first_line + line - 1}",
+            "is a kernel setting that kubelet checks at start (protectKernelDefaults)",
+            "remove it",
+            key,
+        )
+    for offset, text in enumerate(part.body.split("\n")):
+        if LOST_BACKSLASH in text:
+            yield Problem(
+                f"{place}, line {part.first_line + offset}",
+                "has lost the backslash of the mount unit's name",
+                r"write mnt-k8s\x2ddisks-0.mount",
+                text.strip(),
+            )
     if is_yaml_map(part.body):
         yield Problem(
             place, "parses as a YAML map, so Karpenter may take it for a NodeConfig", "add a command, such as set -e"
@@ -218,7 +217,7 @@ def _node_config_problems(place: str, part: Part) -> Iterator[Problem]:
 
 
 def _swap_problems(archive: Archive) -> Iterator[Problem]:
-    makes_swap = any(_SWAP_ON.search(part.body) for _, part in archive.shell_parts())
+    makes_swap = any(SWAP_ON.search(part.body) for _, part in archive.shell_parts())
     config: dict[str, Any] = {}
     for number, part in archive.node_configs():
         config |= _kubelet(_yaml_map(f"part {number}", part.body)[0])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from floodplain.problem import RuleError
 from floodplain.quantity import to_bytes
 
+from .boot_settings import BootSettings
 from .paths import NodePaths
 from .rendering import (
     kubelet_config,
@@ -21,7 +22,6 @@ from .rendering import (
     swap_unit,
     yaml_text,
 )
-from .settings import BootSettings
 from .user_data_check import problems_of_user_data
 
 BOUNDARY = "//"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodeconfig import BootSettings, files_written, problems_of_user_data, user_data, weak_points_of_user_data
-from nodeconfig.settings import PART_HEADER_BYTES, SCRIPTS_MOST_BYTES
+from nodeconfig.boot_settings import PART_HEADER_BYTES, SCRIPTS_MOST_BYTES
 
 KARPENTER_BYTES, EC2_BYTES = 3 * 1024, 16_384
 GOAL_BYTES = 12 * 1024
