@@ -21,14 +21,15 @@ class Expected:
 
 
 EXPECTED: tuple[Expected, ...] = (
-    Expected("pulumi:providers:kubernetes", "clusterIdentifier|kubeconfig", "the ARN and endpoint of the cluster"),
+    Expected("pulumi:providers:kubernetes", "kubeconfig", "the endpoint and certificate of the cluster"),
     Expected("aws:iam/rolePolicyAttachment:RolePolicyAttachment", "policyArn", "the ARN of the policy"),
-    Expected("aws:iam/policy:Policy", "policy", "names the account and the queue's ARN"),
-    Expected("aws:iam/role:Role", "assumeRolePolicy", "names the account or the cluster's identity provider"),
-    Expected("aws:eks/accessEntry:AccessEntry", "principalArn", "the ARN of the node role"),
-    Expected("aws:eks/podIdentityAssociation:PodIdentityAssociation", "roleArn", "the ARN of the controller role"),
-    Expected("aws:sqs/queuePolicy:QueuePolicy", "queueUrl|policy", "the URL and ARN of the queue"),
-    Expected("aws:cloudwatch/eventTarget:EventTarget", "arn", "the ARN of the queue"),
+    Expected("aws:iam/role:Role", "assumeRolePolicy", "the identity provider of the cluster (IRSA)"),
+    Expected("aws:sqs/queuePolicy:QueuePolicy", "queueUrl", "the URL of the queue"),
+    Expected(
+        "kubernetes:helm.sh/v3:Release",
+        r"values\.serviceAccount\.annotations\[\"eks\.amazonaws\.com/role-arn\"\]",
+        "the ARN of the chart's role (IRSA)",
+    ),
 )
 
 

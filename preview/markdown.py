@@ -38,7 +38,7 @@ class _Section:
             if left_out
             else ""
         )
-        return f"{self.heading}\n{self.before}{''.join(self.entries[:kept])}{self.after}{note}\n"
+        return f"{self.heading}\n{self.before}{''.join(self.entries[:kept]).rstrip()}\n{self.after}{note}"
 
 
 def text(report: Report, limit: int = MOST_CHARACTERS) -> str:

@@ -23,6 +23,8 @@ from .recorder import DuplicateUrnError, record
 from .recording import Recording
 
 PROGRAM = "__main__.py"
+OUTPUT_IN_TEXT = "__str__ on an Output"
+"""In what the SDK says, or puts in place of the text, when an Output is made a str."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,6 @@ def _fault(error: Exception, root: Path) -> Problem:
         if path.is_relative_to(base) and "site-packages" not in path.parts and path.parent != Path(__file__).parent:
             place = f"{path.relative_to(base)}:{frame.lineno}"
     text = " ".join(str(error).split()) or "no message"
-    if "__str__ on an Output" in text:
+    if OUTPUT_IN_TEXT in text:
         return Problem(place, "puts an Output into a text", "use Output.format, Output.concat or apply")
     return Problem(place, f"fails with {type(error).__name__}: {text}", "run with --traceback to see the calls")

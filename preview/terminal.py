@@ -27,21 +27,35 @@ def show(report: Report, stream: TextIO) -> None:
         for part in _parts(report):
             console.print(part)
     else:
-        # What the stream's encoding lacks becomes a question mark, never a traceback.
-        encoding = stream.encoding or "utf-8"
-        stream.write(text(report).encode(encoding, "replace").decode(encoding))
+        stream.write(text(report, encoding=stream.encoding or "utf-8"))
 
 
-def text(report: Report, width: int | None = None) -> str:
-    """The same without colours, `width` columns wide (COLUMNS, or 80), no spaces at the ends of lines."""
-    buffer = io.StringIO()
+class _Buffer(io.StringIO):
+    """Text for a stream of this encoding: rich draws its lines accordingly."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # a StringIO has none
+        return self._encoding
+
+
+def text(report: Report, width: int | None = None, encoding: str = "utf-8") -> str:
+    """The same without colours, `width` columns wide (COLUMNS, or 80), no spaces at the ends of lines.
+
+    What the encoding lacks becomes a question mark.
+    """
+    buffer = _Buffer(encoding)
     columns = width or int(os.environ.get("COLUMNS") or 80)
     console = Console(
         file=buffer, width=columns, highlight=False, emoji=False, markup=False, no_color=True, force_terminal=False
     )
     for part in _parts(report):
         console.print(part)
-    return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
+    plain = "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
+    return plain.encode(encoding, "replace").decode(encoding)
 
 
 def _parts(report: Report) -> Iterator[RenderableType]:

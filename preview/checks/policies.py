@@ -49,6 +49,7 @@ def check(rendering: Rendering, policies: Any = POLICIES) -> Iterator[Finding]:
             where = rendering.stackfile.path
             if resource is not None:
                 where = place(rendering.stackfile, resource, property_path) or resource.name
+                message = message.removeprefix(f"{resource.name} ") if where == resource.name else message
             # Many messages say what to do themselves, after a semicolon.
             remedy = "" if "; " in message else (policy.remediation_steps or "").removesuffix(".")
             remedy = remedy[:1].lower() + remedy[1:]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from floodplain.problem import Problem
 
 from ..finding import Finding, Severity
-from ..render import Rendering
+from ..render import OUTPUT_IN_TEXT, Rendering
 
 _SETTING = re.compile(r"([a-z][A-Za-z0-9]*(?:\[\d+\]|\.[A-Za-z0-9]+)*): ")
 
@@ -31,7 +31,7 @@ def stable(rendering: Rendering) -> Iterator[Finding]:
 def messages(rendering: Rendering) -> Iterator[Finding]:
     """Warnings the program or the SDK logs."""
     for message in rendering.apply.messages:
-        if message.severity in ("warning", "error"):
+        if message.severity in ("warning", "error") and OUTPUT_IN_TEXT not in message.text:
             severity: Severity = "error" if message.severity == "error" else "warning"
             yield Finding(severity, "program", _problem(rendering, " ".join(message.text.split())), message.urn)
 

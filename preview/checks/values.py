@@ -16,9 +16,7 @@ from ..finding import Finding
 from ..origin import place
 from ..paths import leaves, top
 from ..recording import Recorded
-from ..render import Rendering
-
-_OUTPUT_IN_TEXT = "Calling __str__ on an Output"
+from ..render import OUTPUT_IN_TEXT, Rendering
 
 
 def check(rendering: Rendering) -> Iterator[Finding]:
@@ -36,18 +34,18 @@ def nulls(rendering: Rendering) -> Iterator[Finding]:
             if value is not None:
                 continue
             sources = resource.property_depends_on.get(top(path), ())
-            # Helm lets a null take away a default of the chart.
-            if not sources and resource.type.startswith("kubernetes:helm.sh/") and top(path) == "values":
-                continue
             missing = rendering.missing_outputs.get((resource.urn, path))
+            # Helm lets a null take away a default of the chart.
+            if not missing and resource.type.startswith("kubernetes:helm.sh/") and top(path) == "values":
+                continue
             if missing:
                 type_token, _, output = missing.rpartition(".")
                 rule = f"is null: preview/outputs.py knows no output `{output}` of {type_token}"
                 remedy = "add it to the table of that type's outputs"
             elif sources:
                 named = ", ".join(sorted({types.get(urn, urn) for urn in sources}))
-                rule = f"is null: an output it is made of is missing in preview/outputs.py, one of {named}"
-                remedy = "add it to the table of that type's outputs"
+                rule = f"is null: it has no value, or preview/outputs.py lacks an output of {named}"
+                remedy = "leave the key out, or add the output to the table of that type"
             else:
                 rule, remedy = "is null although nothing computed feeds it", "leave the key out"
             yield _at(rendering, "error", "null", resource, path, rule, remedy)
@@ -90,7 +88,7 @@ def outputs_in_text(rendering: Rendering) -> Iterator[Finding]:
     """An Output in an f-string becomes a paragraph of advice, silently."""
     for resource in rendering.apply.resources:
         for path, value in leaves(resource.inputs):
-            if isinstance(value, str) and _OUTPUT_IN_TEXT in value:
+            if isinstance(value, str) and OUTPUT_IN_TEXT in value:
                 rule, remedy = "has an Output put into a text", "use Output.format, Output.concat or apply"
                 yield _at(rendering, "error", "output-in-text", resource, path, rule, remedy)
 
