@@ -122,8 +122,8 @@ RULES: list[tuple[dict[str, Any], list[str]]] = [
     (
         stack(cluster__kubernetesVersion="1.36", karpenter={"version": "1.5.0"}),
         [
-            "floodplain:karpenter.version: '1.5.0' is too old a Karpenter for Kubernetes 1.36, which needs 1.13 or newer; "
-            "set Karpenter 1.14.1, or keep an older Kubernetes"
+            "floodplain:karpenter.version: '1.5.0' is too old a Karpenter for Kubernetes 1.36, which needs 1.13 or "
+            "newer; set Karpenter 1.14.1, or keep an older Kubernetes"
         ],
     ),
     (
@@ -131,15 +131,15 @@ RULES: list[tuple[dict[str, Any], list[str]]] = [
         [
             "floodplain:pools[0].limits.cpu: '1' is below the smallest node (r6id.large counts 2), so no node could "
             "launch; raise it: limits count whole nodes",
-            "floodplain:pools[0].limits.memory: '8Gi' is below the smallest node (r6id.large has 16Gi), so no node could "
-            "launch; raise it: limits count whole nodes",
+            "floodplain:pools[0].limits.memory: '8Gi' is below the smallest node (r6id.large has 16Gi), so no node "
+            "could launch; raise it: limits count whole nodes",
         ],
     ),
     (
         stack(karpenter={"nodeRoleName": "arn:aws:iam::111122223333:role/nodes"}),
         [
-            "floodplain:karpenter.nodeRoleName: 'arn:aws:iam::111122223333:role/nodes' is an ARN where Karpenter compares "
-            "names; write the role's name alone: nodes"
+            "floodplain:karpenter.nodeRoleName: 'arn:aws:iam::111122223333:role/nodes' is an ARN where Karpenter "
+            "compares names; write the role's name alone: nodes"
         ],
     ),
     (
