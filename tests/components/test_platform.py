@@ -134,7 +134,8 @@ def test_tags_of_the_platform_reach_instances_beside_the_pools_own(render: Any) 
 def test_warnings_are_logged_so_that_a_preview_by_the_cli_shows_them(render: Any) -> None:
     made = render(lambda: Platform("p", args(pools=[{**ARGS["pools"][0], "guardrails": "audit"}])))
     assert [message.text for message in made.messages if message.severity == "warning"] == [
-        "pools[0].guardrails: 'audit' lets pods in that can get others evicted; set it to enforce once the audit is quiet"
+        "pools[0].guardrails: 'audit' lets pods in that can get others evicted; "
+        "set it to enforce once the audit is quiet"
     ]
 
 

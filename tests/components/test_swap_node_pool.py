@@ -122,8 +122,8 @@ REFUSALS: list[tuple[str, Callable[[], Any], list[tuple[str, str]]]] = [
         [
             (
                 "nodeRoleName",
-                "nodeRoleName: 'arn:aws:iam::111122223333:role/nodes' is an ARN; Karpenter compares role names and would "
-                "never match it; write the name: nodes",
+                "nodeRoleName: 'arn:aws:iam::111122223333:role/nodes' is an ARN; Karpenter compares role names and "
+                "would never match it; write the name: nodes",
             )
         ],
     ),
@@ -133,8 +133,8 @@ REFUSALS: list[tuple[str, Callable[[], Any], list[tuple[str, str]]]] = [
         [
             (
                 "pool.ami.alias",
-                "pool.ami.alias: 'al2023@latest' follows the newest image, so the fleet would roll whenever AWS publishes "
-                "one; pin it in a protected stack, for example al2023@v20260714",
+                "pool.ami.alias: 'al2023@latest' follows the newest image, so the fleet would roll whenever AWS "
+                "publishes one; pin it in a protected stack, for example al2023@v20260714",
             )
         ],
     ),
