@@ -66,18 +66,30 @@ class Parts:
         yield from (rule.links for rule in self.rules)
 
 
+def _by_dependency(resource: PolicyResource, key: str, other: PolicyResource) -> bool | None:
+    """Whether input `key` was computed from `other`; None if from nothing of that type, so that the value decides."""
+    same_type = [
+        dependency.urn
+        for dependency in resource.property_dependencies.get(key, ())
+        if dependency.resource_type == other.resource_type
+    ]
+    return other.urn in same_type if same_type else None
+
+
 def refers(resource: PolicyResource, key: str, other: PolicyResource, *outputs: str) -> bool:
     """Whether input `key` comes from `other`: by recorded dependency, else by equal value."""
-    if any(dependency.urn == other.urn for dependency in resource.property_dependencies.get(key, ())):
-        return True
+    linked = _by_dependency(resource, key, other)
+    if linked is not None:
+        return linked
     value = text(get(resource.props, key))
     return value is not None and any(text(get(other.props, output)) == value for output in outputs)
 
 
 def sends_to(target: PolicyResource, queue: PolicyResource) -> bool:
     """Whether an event target is this queue. The name in a known ARN decides, since `arn` itself may be unknown."""
-    if any(dependency.urn == queue.urn for dependency in target.property_dependencies.get("arn", ())):
-        return True
+    linked = _by_dependency(target, "arn", queue)
+    if linked is not None:
+        return linked
     parts = (text(get(target.props, "arn")) or "").split(":")
     name = text(get(queue.props, "name"))
     if len(parts) == 6 and parts[2] == "sqs" and name is not None:

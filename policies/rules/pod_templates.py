@@ -51,11 +51,15 @@ def containers(spec: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, o
     for key in _CONTAINER_LISTS:
         with unknowns:
             for position, container in enumerate(each(get(spec, key))):
-                name = f"{key}[{position}]"
-                with unknowns:
-                    name = text(get(container, "name")) or name
-                yield name, mapping(container)
+                yield _name(container) or f"{key}[{position}]", mapping(container)
     unknowns.raise_first()
+
+
+def _name(item: object) -> str | None:
+    """A name for a message; that it is unknown does not matter."""
+    with Unknowns():
+        return text(get(item, "name"))
+    return None
 
 
 def images(spec: Mapping[str, object]) -> Iterator[tuple[str, str]]:
@@ -72,7 +76,7 @@ def images(spec: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             with unknowns:
                 reference = text(get(volume, "image", "reference"))
                 if reference is not None:
-                    yield f"volume {text(get(volume, 'name')) or '?'}", reference
+                    yield f"volume {_name(volume) or '?'}", reference
     unknowns.raise_first()
 
 

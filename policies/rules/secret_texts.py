@@ -23,8 +23,8 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,30}://[^\s/?#:@'\"]*:(?P<password>[^\s/?#@'\"]+)@[^\s/?#@]", re.IGNORECASE)
 
 _NAME = re.compile(
-    r"(?:.*[_.\-]|.*(?<=[a-z0-9]))?(?:password|passwd|passphrase|token|secret_?key|secretaccesskey|api_?key"
-    r"|access_?key|private_?key|client_?secret)",
+    r"(?:.*[_.\-]|.*(?<=[a-z0-9]))?(?:password|passwd|passphrase|token|secret[_-]?key|api[_-]?key"
+    r"|access[_-]?key|private[_-]?key|client[_-]?secret)",
     re.IGNORECASE,
 )
 # Tokens that make a request repeatable, or the next page; no secrets.

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from pulumi_policy import Policy, ResourceValidationArgs, Severity
 
-from .kinds import is_kubernetes, is_node_class
+from .kinds import is_chart, is_kubernetes, is_kubernetes_object, is_node_class
 from .pod_templates import containers, makes_pods, pod_spec
 from .proxies import Path, Unknowns, each, entries, get, known_leaves, place, text, texts
 from .rendered import RenderedOptions, is_secret
@@ -40,6 +40,12 @@ def _belongs_here(args: ResourceValidationArgs, path: Path) -> bool:
     return _is_secret_object(args) and bool(path) and path[0] in ("data", "stringData")
 
 
+def _is_marked(args: ResourceValidationArgs, path: Path) -> bool:
+    """Whether a mark protects the value. Whoever may read a Kubernetes object reads it, marked or not."""
+    read_by_others = is_kubernetes_object(args.resource_type) and not is_chart(args.resource_type)
+    return not read_by_others and bool(is_secret(args.opts, path))
+
+
 def _is_allowed(args: ResourceValidationArgs, path: Path) -> bool:
     """Whether the configuration says that this place looks like a secret and is none."""
     return any(_matches(pattern, place(path)) for pattern in texts(args.get_config().get("allowedPlaces")))
@@ -57,7 +63,7 @@ def secret_forms(args: ResourceValidationArgs) -> Iterator[str]:
     for path, value in known_leaves(args.props):
         if not isinstance(value, str) or _belongs_here(args, path) or _is_allowed(args, path):
             continue
-        if is_secret(args.opts, path):
+        if _is_marked(args, path):
             continue
         for words in forms(value):
             yield f"{place(path)}: holds {words}; {_REMEDY}"
@@ -70,7 +76,7 @@ def secret_names(args: ResourceValidationArgs) -> Iterator[str]:
     for path, value in known_leaves(args.props):
         name = str(path[-1]) if path else ""
         looks_secret = isinstance(value, str) and is_secret_name(name) and is_literal(value)
-        if looks_secret and not (is_secret(args.opts, path) or _is_allowed(args, path)):
+        if looks_secret and not (_is_marked(args, path) or _is_allowed(args, path)):
             yield f"{place(path)}: is written out; {_REMEDY}"
 
 

@@ -8,6 +8,7 @@ node tests, not here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import yaml
 from pulumi_policy import Policy, ResourceValidationArgs, Severity
@@ -49,16 +50,20 @@ def _is_about_anything_else(problem: Problem) -> bool:
     return not any(kind(problem) for kind in kinds)
 
 
+@lru_cache(maxsize=64)
+def _weak_points_of(user_data: str) -> tuple[Problem, ...]:
+    try:
+        return tuple(weak_points_of_user_data(user_data))
+    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError):
+        # Unreadable: user-data-is-well-formed says so.
+        return ()
+
+
 def _weak_points(kind: Callable[[Problem], bool]) -> Callable[[ResourceValidationArgs], Iterator[str]]:
     def check(args: ResourceValidationArgs) -> Iterator[str]:
         if boot_text_of(args.props) is None:
             return
-        try:
-            found = weak_points_of_user_data(text(get(args.props, "spec", "userData")) or "")
-        except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError):
-            # Unreadable text: user-data-is-well-formed says so.
-            return
-        for problem in found:
+        for problem in _weak_points_of(text(get(args.props, "spec", "userData")) or ""):
             if kind(problem):
                 yield f"spec.userData: {problem}"
 

@@ -7,6 +7,7 @@ text are invisible to Karpenter's arithmetic. So each half can be wrong alone, w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import yaml
 from pulumi_policy import Policy, ResourceValidationArgs, Severity
@@ -42,14 +43,19 @@ _PLANNED_WITH = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "kub
 _KUBELET_PATH = "spec.kubelet.config"
 
 
-def _problems(args: ResourceValidationArgs) -> list[Problem]:
+@lru_cache(maxsize=64)
+def _checked(user_data: str) -> tuple[Problem, ...]:
+    try:
+        return tuple(problems_of_user_data(user_data))
+    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
+        return (Problem("whole text", f"cannot be read ({type(error).__name__})", "write a MIME archive"),)
+
+
+def _problems(args: ResourceValidationArgs) -> tuple[Problem, ...]:
     """What nodeconfig's checker finds in user data of AL2023."""
     if boot_text_of(args.props) is None:
-        return []
-    try:
-        return problems_of_user_data(text(get(args.props, "spec", "userData")) or "")
-    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
-        return [Problem("whole text", f"cannot be read ({type(error).__name__})", "write a MIME archive")]
+        return ()
+    return _checked(text(get(args.props, "spec", "userData")) or "")
 
 
 def malformed(args: ResourceValidationArgs) -> Iterator[str]:

@@ -151,8 +151,10 @@ def test_an_unknown_user_data_leaves_the_rest_to_be_judged(rules: Any, given: An
 @pytest.mark.parametrize("rule", [LISTED, FITS])
 def test_an_unknown_requirement_is_told_after_the_known_families(rules: Any, given: Any, rule: str) -> None:
     props = pool(need(FAMILY, "x2iedn", "m6i"), {"key": FAMILY, "operator": "In", "values": UNKNOWN}, ratio="2")
-    messages = [message for message, _ in rules.on_stack(rule, [given(NODE_POOL, props)])] if rule == FITS else (
-        rules.on(rule, NODE_POOL, props)
+    messages = (
+        [message for message, _ in rules.on_stack(rule, [given(NODE_POOL, props)])]
+        if rule == FITS
+        else (rules.on(rule, NODE_POOL, props))
     )
     assert messages[-1] == rules.UNKNOWN
     assert any(family in messages[0] for family in ("x2iedn", "m6i"))

@@ -90,7 +90,7 @@ def swapped(old: str, new: str) -> str:
         ),
         (
             AGREE,
-            node_class(swapped("      systemReserved:\n", '      kubeReserved: {memory: "1Gi"}\n      systemReserved:\n')),
+            node_class(swapped("      systemReserved:\n", "      kubeReserved: {cpu: 1}\n      systemReserved:\n")),
             "kubeReserved in a drop-in is hidden",
         ),
         (IN_SIGHT, node_class(kubelet=None), "spec.kubelet.evictionHard: has no memory.available"),
@@ -150,10 +150,10 @@ def test_bottlerocket_drops_its_swap_setting_and_has_no_boot_text_to_judge(rules
         lambda text: text.replace("failSwapOn: false", "since: 2026-99-99"),
         lambda text: text.replace("failSwapOn: false", "a: &a [*a]"),
         lambda text: "2026-99-99",
-        lambda text: "{" * 5000,
+        lambda text: "[" * 400,
         lambda text: "0o: !!int x",
     ],
-    ids=["a date that is none", "an alias within itself", "a bare date that is none", "nesting without end", "a bad tag"],
+    ids=["a date that is none", "an alias within itself", "a bare date", "nesting without end", "a bad tag"],
 )
 def test_text_that_no_parser_takes_is_a_finding_and_no_crash(rules: Any, edit: Callable[[str], str]) -> None:
     for rule in ALL:
