@@ -6,7 +6,7 @@ Not for anything that could harm another pod: that is refused, in `guardrail_con
 from __future__ import annotations
 
 from .guardrail_containment import Rule
-from .guardrail_figures import amount, titles
+from .guardrail_figures import amount, quoted, titles
 from .guardrail_settings import PoolGuardrail
 
 
@@ -27,13 +27,13 @@ def _swap_advice() -> tuple[Rule, ...]:
             # Where no container gets swap the pod is refused, with the same remedy.
             f"!variables.debugging && {swapless}.size() > 0"
             " && variables.containers.exists(f, f.request > 0.0 && f.request < f.limit)",
-            f"{titles(swapless)} + ' gets no swap, because its memory request equals its limit:"
-            " request 1Mi less, or leave it so if it must never be swapped'",
+            f"'no swap for ' + {titles(swapless)} + ', because the memory request equals the limit:"
+            " request 1Mi less, or leave it so for what must never be swapped'",
         ),
         Rule(
             "resizedRequest",
             f"has(request.subResource) && request.subResource == 'resize' && {changed}.size() > 0",
-            f"'the memory request of ' + {changed}.map(c, string(c.name)).join(', ') + ' changes, and kubelet cannot do"
+            f"'the memory request of ' + {quoted(changed)} + ' changes, and kubelet cannot do"
             " that to a container with swap: the whole resize stays infeasible until the request is put back."
             " Change the limit only, or give the container a resizePolicy that restarts it'",
         ),

@@ -20,7 +20,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .guardrail_figures import Variable, amount, rounded_down, rounded_up, titles
+from floodplain.quantity import to_bytes
+
+from .guardrail_figures import Variable, amount, quoted, rounded_down, rounded_up, titles
 from .guardrail_match import text
 from .guardrail_settings import PoolGuardrail
 
@@ -41,6 +43,12 @@ class Rule:
         return Variable(self.name, f"{self.broken} ? [{self.says}] : []")
 
 
+def overhead_paid(pool: PoolGuardrail, names_runtime_class: str) -> Variable:
+    """What the pod's overhead pays for. A pod without the RuntimeClass is refused for that, and its gaps are measured
+    by the overhead that it would have with it."""
+    return Variable("paid", f"{names_runtime_class} ? variables.overhead : {float(to_bytes(pool.overhead))}")
+
+
 def containment_rules(pool: PoolGuardrail) -> tuple[Rule, ...]:
     """The rules of one pool. A pool without swap has no rules about who gets swap."""
     swap = _swap_rules(pool) if pool.swap else ()
@@ -50,11 +58,11 @@ def containment_rules(pool: PoolGuardrail) -> tuple[Rule, ...]:
 def _memory_rules(pool: PoolGuardrail) -> tuple[Rule, ...]:
     name = pool.runtime_class_name
     room = f"{float(pool.room_bytes)}"
-    need = "[variables.reserved + variables.overhead, variables.all.map(f, double(f.limit)).max()].max()"
+    need = "[variables.reserved + variables.paid, variables.all.map(f, double(f.limit)).max()].max()"
     over = (
         "variables.starters.filter(f,"
-        " double(f.limit) + variables.sidecarLimit > variables.requested + variables.overhead"
-        " && double(f.limit) - double(f.request) + variables.sidecarGap > variables.overhead)"
+        " double(f.limit) + variables.sidecarLimit > variables.requested + variables.paid"
+        " && double(f.limit) - double(f.request) + variables.sidecarGap > variables.paid)"
     )
     return (
         Rule(
@@ -66,22 +74,22 @@ def _memory_rules(pool: PoolGuardrail) -> tuple[Rule, ...]:
         Rule(
             "memoryLimit",
             "variables.unlimited.size() > 0",
-            f"{titles('variables.unlimited')} + ' has no memory limit, so nothing holds it on the node:"
-            f" set resources.limits.memory, and {_ASK_FOR_LESS}'",
+            f"'no memory limit on ' + {titles('variables.unlimited')} + ': set resources.limits.memory, and"
+            f" {_ASK_FOR_LESS}'",
         ),
         Rule(
             "memoryGap",
-            "variables.gap > variables.overhead",
+            "variables.gap > variables.paid",
             "'the memory limits of ' + "
             + titles("variables.together.filter(f, f.limit > f.request)")
             + f" + ' are ' + {rounded_up('variables.gap')} + ' above the requests and the pod overhead pays for '"
-            f" + {rounded_down('variables.overhead')} + ': {_ASK_FOR_LESS}'",
+            f" + {rounded_down('variables.paid')} + ': {_ASK_FOR_LESS}'",
         ),
         Rule(
             "startGap",
             f"{over}.size() > 0",
             f"{titles(over)} + ' may take more memory at the start than the pod reserves, '"
-            f" + {rounded_down('variables.reserved + variables.overhead')} + ': {_ASK_FOR_LESS}'",
+            f" + {rounded_down('variables.reserved + variables.paid')} + ': {_ASK_FOR_LESS}'",
         ),
         Rule(
             "room",
@@ -145,11 +153,11 @@ def _pod_rules() -> tuple[Rule, ...]:
         Rule(
             "memoryVolumeSize",
             f"{no_size}.size() > 0",
-            f"'memory volume ' + {no_size}.map(v, string(v.name)).join(', ') + ' has no size, and what is in it counts"
-            " as memory that cannot be swapped: set emptyDir.sizeLimit'",
+            f"'no size on memory volume ' + {quoted(no_size)} + ', and what is in it counts as memory that cannot be"
+            " swapped: set emptyDir.sizeLimit'",
         ),
         Rule(
-            "memoryVolumes",
+            "memoryVolumeTotal",
             f"variables.unlimited.size() == 0 && {sizes} > variables.limited",
             f"'its memory volumes may hold ' + {rounded_up(sizes)} + ', which counts against memory limits of ' +"
             f" {rounded_down('variables.limited')} + ' in all: lower emptyDir.sizeLimit or raise the limits'",
@@ -170,7 +178,7 @@ def _disk_rules(pool: PoolGuardrail) -> tuple[Rule, ...]:
             "diskCap",
             f"variables.disk > {cap}",
             f"'it may put ' + {rounded_up('variables.disk')} + ' on the node disk and the pool gives '"
-            f" + {rounded_down(cap)} + ', {pool.ephemeral_per_memory:g} bytes for each byte of memory request:"
+            f" + {rounded_down(cap)} + ' ({pool.ephemeral_per_memory:g} times its memory request):"
             " lower the ephemeral-storage limits, use a volume, or request more memory'",
         ),
     )
@@ -191,7 +199,7 @@ _HOST_VOLUMES = (
 HOST_PATH = Rule(
     "hostPath",
     f"{_HOST_VOLUMES}.size() > 0",
-    f"'it may write to the node through hostPath volume ' + {_HOST_VOLUMES}.map(v, string(v.name)).join(', ')"
+    f"'it may write to the node through hostPath volume ' + {quoted(_HOST_VOLUMES)}"
     " + ', which no limit counts: mount it readOnly, or use an emptyDir or a claim'",
 )
 """The one rule that a debug container can break."""

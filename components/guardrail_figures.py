@@ -42,12 +42,17 @@ def rounded_up(value: str) -> str:
 
 def rounded_down(value: str) -> str:
     """Text in MiB for what a pod may have, so that a breach never reads as `16Mi above 16Mi`."""
-    return f"string(int({value} / {MIB})) + 'Mi'"
+    return f"string(int(({value}) / {MIB})) + 'Mi'"
 
 
 def titles(figures: str) -> str:
     """The names in a list of figures, as one text."""
     return f"{figures}.map(f, string(f.title)).join(', ')"
+
+
+def quoted(things: str) -> str:
+    """The names in a list of containers or volumes, as one text."""
+    return f"{things}.map(v, \"'\" + v.name + \"'\").join(', ')"
 
 
 def total(figures: str, what: str) -> str:
@@ -97,7 +102,7 @@ FIGURES = (
     Variable("sidecarGap", total(f"variables.sidecars.filter(f, {_ABOVE})", "f.limit - f.request")),
     Variable(
         "overhead",
-        "has(object.spec.overhead) && 'memory' in dyn(object.spec).overhead"
+        "has(dyn(object.spec).overhead) && 'memory' in dyn(object.spec).overhead"
         " ? quantity(dyn(object.spec).overhead['memory']).asApproximateFloat() : 0.0",
     ),
     # What the scheduler surely reserves; a starter after a sidecar may add to it.

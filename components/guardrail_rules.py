@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from .guardrail_advice import advice_rules
-from .guardrail_containment import HOST_PATH, Rule, containment_rules
+from .guardrail_containment import HOST_PATH, Rule, containment_rules, overhead_paid
 from .guardrail_figures import FIGURES, Variable
 from .guardrail_match import Placement, match_conditions, match_constraints
-from .guardrail_settings import GuardrailsSettings, PoolGuardrail
+from .guardrail_settings import KUBE_SYSTEM, GuardrailsSettings, PoolGuardrail
 from .swap_pool import DOMAIN, POOL_LABEL, GuardrailMode
 
 API_VERSION = "admissionregistration.k8s.io/v1"
@@ -49,6 +49,7 @@ def _containment(pool: PoolGuardrail, settings: GuardrailsSettings) -> list[dict
         failure_policy="Fail" if pool.mode is GuardrailMode.ENFORCE else "Ignore",
         actions=_ACTIONS[pool.mode],
         variables=[
+            overhead_paid(pool, place.names_runtime_class),
             *(rule.variable for rule in rules),
             # A debug container changes nothing that was judged when the pod was made.
             Variable("problems", f"variables.debugging ? variables.{HOST_PATH.name} : {_joined(rules)}"),
@@ -84,7 +85,8 @@ def _intro(pool: PoolGuardrail, place: Placement) -> str:
     return (
         f"\"not fit for pool '{pool.pool}'\" + ({place.names_runtime_class} || {place.selects_nodes} ? ''"
         f" : {place.tolerates} ? ', whose taint {taint.key}={taint.value} it tolerates ({elsewhere})'"
-        f" : ', whose nodes spec.nodeName could reach in spite of the taint ({elsewhere})') + ': '"
+        f" : ', whose nodes spec.nodeName could reach in spite of the taint ({elsewhere};"
+        f" to debug a node, use namespace {KUBE_SYSTEM})') + ': '"
     )
 
 

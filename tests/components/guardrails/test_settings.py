@@ -1,0 +1,129 @@
+"""Settings of guardrails that cannot work are refused with the key, the value, the rule and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from components.guardrail_settings import GuardrailsSettings, PoolGuardrail, guardrail_of
+from components.swap_pool import GuardrailMode, Taint, TaintEffect
+from floodplain.pools import PoolDocument, PoolLimits, PoolTaint, PoolType
+from floodplain.problem import problems_of
+
+K2 = {"pool": "k2", "largestAllocatable": "64Gi"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (
+            {"pools": [K2, K2]},
+            [
+                "pools[1].pool: 'k2' is used by pools[0] too; give each pool its own",
+                "pools[1].taint: 'floodplain.dev/pool=k2' is used by pools[0] too; give each pool its own",
+                "pools[1].runtimeClass: 'floodplain-k2' is used by pools[0] too; give each pool its own",
+            ],
+        ),
+        (
+            {"pools": [{**K2, "headroom": "64Gi"}]},
+            [
+                "pools[0].largestAllocatable: '64Gi' leaves no memory for pods beside the headroom;"
+                " write the allocatable memory of the pool's largest node"
+            ],
+        ),
+        (
+            {"pools": [{**K2, "largestAllocatable": "64GB"}]},
+            [
+                "pools[0].largestAllocatable: '64GB' is not a quantity; write 64G (decimal) or 64Gi (binary)",
+            ],
+        ),
+        (
+            {"pools": [K2], "daemonSetControllers": ["it's me"]},
+            [
+                'daemonSetControllers[0]: "it\'s me" is not a user name;'
+                " write it as audit logs do, such as system:serviceaccount:NAMESPACE:NAME"
+            ],
+        ),
+        (
+            {"pools": [K2], "exemptNamespace": ["tools"]},
+            ["exemptNamespace: is not a known key; did you mean `exemptNamespaces`?"],
+        ),
+    ],
+)
+def test_wrong_settings_are_told_with_a_remedy(settings: Any, problem: list[str]) -> None:
+    with pytest.raises(ValidationError) as error:
+        GuardrailsSettings.model_validate(settings)
+    assert [str(one) for one in problems_of(error.value, GuardrailsSettings)] == problem
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("ephemeralPerMemory", 0),
+        ("taint", {"value": "k2", "effect": "PreferNoSchedule"}),
+        ("nodeSelector", {"a": "1", "b": "2"}),
+        ("nodeSelector", {"a'b": "1"}),
+        ("runtimeClass", "it's"),
+        ("pool", "K2"),
+        ("mode", "deny"),
+    ],
+)
+def test_a_value_that_would_break_a_promise_or_an_expression_is_refused(key: str, value: Any) -> None:
+    with pytest.raises(ValidationError) as error:
+        GuardrailsSettings.model_validate({"pools": [{**K2, key: value}]})
+    assert {problem.path.split(".")[1].split("[")[0] for problem in problems_of(error.value, GuardrailsSettings)} == {
+        key
+    }
+
+
+def test_kube_system_is_exempt_whatever_is_set() -> None:
+    settings = GuardrailsSettings.model_validate({"pools": [K2], "exemptNamespaces": ["zoo", "apes"]})
+    assert settings.all_exempt_namespaces == ("apes", "kube-system", "zoo")
+
+
+def test_a_pool_document_says_all_that_admission_must_know() -> None:
+    document = PoolDocument(
+        name="k2",
+        taint=PoolTaint(key="dedicated", value="jobs", effect="NoExecute"),
+        node_selector={"team/pool": "jobs"},
+        architecture="amd64",
+        capacity_types=("on-demand",),
+        families=("r6id",),
+        types=(
+            PoolType(
+                name="r6id.large",
+                vcpu=2,
+                memory_bytes=16 << 30,
+                nvme_bytes=118 * 10**9,
+                allocatable_memory_bytes=14481 << 20,
+                allocatable_cpu_millicores=1930,
+                pods=29,
+                swap_bytes_at_most=32 << 30,
+                ephemeral_bytes_for_pods=60 << 30,
+            ),
+        ),
+        swap_ratio=2.0,
+        margin=0.2,
+        hot_share=0.5,
+        swappiness=10,
+        limits=PoolLimits(cpu_millicores=8000, memory_bytes=64 << 30),
+        longest_job_seconds=3600,
+        runtime_class="floodplain-k2",
+        overhead_bytes=16 << 20,
+        headroom_bytes=256 << 20,
+        ephemeral_bytes_per_memory_byte=1.5,
+    )
+    assert guardrail_of(document, GuardrailMode.AUDIT) == PoolGuardrail(
+        pool="k2",
+        largest_allocatable="14481Mi",
+        headroom="256Mi",
+        overhead="16Mi",
+        ephemeral_per_memory=1.5,
+        taint=Taint(key="dedicated", value="jobs", effect=TaintEffect.NO_EXECUTE),
+        node_selector={"team/pool": "jobs"},
+        runtime_class="floodplain-k2",
+        swap=True,
+        mode=GuardrailMode.AUDIT,
+    )
