@@ -52,7 +52,7 @@ def _targets(parts: Parts) -> Found:
             name = rule.resource.name
             yield (
                 f"event rule {name} has no target, so its events go nowhere; make the queue its target",
-                (rule.resource.urn),
+                rule.resource.urn,
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Kind:
         return group or ("core" if version.startswith("v") else version)
 
 
+@lru_cache(maxsize=1024)
 def kind_of(resource_type: str) -> Kind:
     """The parts of a type token. Something that is no token has empty parts."""
     parts = resource_type.split(":")
