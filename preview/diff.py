@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .compare import changes
-from .fleet import drifting_fields, rolls
+from .fleet import NODE_POOL, drifting_fields, nodes_at_most, rolls
 from .model import Diff, PropertyChange, ResourceChange
 from .paths import without_indices
 from .recording import Recorded, Recording
@@ -26,10 +26,10 @@ def compare(base: Recording, head: Recording, *, name: str) -> Diff:
     found: list[ResourceChange] = []
     for urn, resource in after.items():
         old = before.get(former.get(urn, urn))
-        change = _added(resource) if old is None else _changed(old, resource, after)
+        change = _added(resource) if old is None else _changed(old, resource, before, after)
         found += [change] if change else []
     kept = {former.get(urn, urn) for urn in after}
-    found += [_deleted(resource) for urn, resource in before.items() if urn not in kept]
+    found += [_deleted(resource, before) for urn, resource in before.items() if urn not in kept]
     found = list(_with_their_provider(found, after))
     found.sort(key=lambda change: (_ORDER.index(change.action), change.urn))
     touched = {change.urn for change in found}
@@ -56,16 +56,25 @@ def _added(resource: Recorded) -> ResourceChange:
     return ResourceChange(action="create", urn=resource.urn, type=resource.type, name=resource.name)
 
 
-def _deleted(resource: Recorded) -> ResourceChange:
+def _deleted(resource: Recorded, before: Mapping[str, Recorded]) -> ResourceChange:
     reason = ""
     if resource.options.get("retainOnDelete"):
         reason = "leaves the stack but stays where it is (retainOnDelete)"
     elif resource.options.get("protect"):
         reason = "is protected, so the update stops here until the protection is taken off"
+    elif resource.type.endswith(NODE_POOL):
+        reason = _with_its_nodes(resource, before)
     return ResourceChange(action="delete", urn=resource.urn, type=resource.type, name=resource.name, reason=reason)
 
 
-def _changed(old: Recorded, new: Recorded, after: Mapping[str, Recorded]) -> ResourceChange | None:
+def _with_its_nodes(pool: Recorded, before: Mapping[str, Recorded]) -> str:
+    nodes = nodes_at_most(pool, before)
+    return f"its nodes (at most {nodes}) are drained and go with it" if nodes else "its nodes go with it"
+
+
+def _changed(
+    old: Recorded, new: Recorded, before: Mapping[str, Recorded], after: Mapping[str, Recorded]
+) -> ResourceChange | None:
     properties = tuple(_properties(old, new, after))
     former = old.urn if old.urn != new.urn else ""
     if not properties and not former:
@@ -75,6 +84,8 @@ def _changed(old: Recorded, new: Recorded, after: Mapping[str, Recorded]) -> Res
     reason = ""
     if forced:
         reason = f"replaced because of {', '.join(forced)}"
+        if new.type.endswith(NODE_POOL):
+            reason += f"; {_with_its_nodes(old, before)}"
     elif refused:
         reason = (
             f"the API server refuses an update of {', '.join(refused)}, and the provider does not replace the object "

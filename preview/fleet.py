@@ -18,6 +18,8 @@ from .recording import Recorded
 NODE_POOL = "karpenter.sh/v1:NodePool"
 NODE_CLASS = "karpenter.k8s.aws/v1:EC2NodeClass"
 
+_REACH = {"all": "", "some": " (nodes that no longer fit)", "resolved": " (if other ones are found in the account)"}
+
 
 def drifting_fields(old: Recorded, new: Recorded) -> tuple[str, ...]:
     """Paths of edits that make nodes of a NodePool or EC2NodeClass drift."""
@@ -37,27 +39,24 @@ def rolls(
     drifting: dict[str, list[str]] = {}
     for urn, resource in after.items():
         old = before.get(former.get(urn, urn))
-        if old is not None and _name(old) == _name(resource):
-            fields = drifting_fields(old, resource)
-            if fields:
-                kind = resource.type.rsplit(":", 1)[-1]
-                drifting.setdefault(f"{kind}/{_name(resource)}", []).extend(fields)
-    documents = {document.name: document for document in pool_documents(after.values())}
+        if old is not None and object_name(old) == object_name(resource):
+            kind = resource.type.rsplit(":", 1)[-1]
+            spoken = [f"{kind} {field.path}{_REACH[field.reach]}" for field in _drift(old, resource)]
+            drifting.setdefault(f"{kind}/{object_name(resource)}", []).extend(spoken)
     found: list[FleetRoll] = []
     for urn, pool in after.items():
         if not pool.type.endswith(NODE_POOL) or former.get(urn, urn) not in before:
             continue
-        own = [f"NodePool {field}" for field in drifting.get(f"NodePool/{_name(pool)}", [])]
-        of_class = [f"EC2NodeClass {field}" for field in drifting.get(f"EC2NodeClass/{_class(pool)}", [])]
-        if own or of_class:
-            document = documents.get(_name(pool))
-            nodes = ceiling(document) if document else 0
+        keys = (f"NodePool/{object_name(pool)}", f"EC2NodeClass/{class_name(pool)}")
+        fields = tuple(field for key in keys for field in drifting.get(key, ()))
+        if fields:
+            nodes = nodes_at_most(pool, after)
             budgets = _manifest(pool).get("spec", {}).get("disruption", {}).get("budgets")
             rolling = crd.nodes_at_most(budgets, nodes)
             found.append(
                 FleetRoll(
-                    pool=_name(pool),
-                    fields=(*own, *of_class),
+                    pool=object_name(pool),
+                    fields=fields,
                     nodes_at_most=nodes,
                     at_a_time=rolling.at_most,
                     within_schedules=rolling.within_schedules,
@@ -67,16 +66,21 @@ def rolls(
     return tuple(sorted(found, key=lambda roll: roll.pool))
 
 
+def nodes_at_most(pool: Recorded, resources: Mapping[str, Recorded]) -> int:
+    """The ceiling of a NodePool's nodes by its document; 0 for a pool without one."""
+    return next((ceiling(one) for one in pool_documents(resources.values()) if one.name == object_name(pool)), 0)
+
+
 def _manifest(resource: Recorded) -> dict[str, Any]:
     return dict(wire.reveal(dict(resource.inputs)))
 
 
-def _name(resource: Recorded) -> str:
+def object_name(resource: Recorded) -> str:
     metadata = resource.inputs.get("metadata")
     return str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""
 
 
-def _class(pool: Recorded) -> str:
+def class_name(pool: Recorded) -> str:
     try:
         return str(pool.inputs["spec"]["template"]["spec"]["nodeClassRef"]["name"])
     except (KeyError, TypeError):
