@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from floodplain.problem import ABSENT
 
-from . import nodeclass, nodepool
+from . import nodepool
 from .admitted import admitted
 from .amounts import seconds
 from .names import ALIASES
@@ -78,7 +78,6 @@ def drift_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Drifted
     before, after = _without_nulls(old.get("spec") or {}), _without_nulls(new.get("spec") or {})
     if old["kind"] == nodepool.KIND:
         return [*_template_changes(before, after), *_requirement_changes(before, after)]
-    assert old["kind"] == nodeclass.KIND
     return [*_class_changes(before, after), *_selector_changes(before, after)]
 
 

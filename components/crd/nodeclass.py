@@ -214,5 +214,5 @@ class EC2NodeClassSpec(CrdModel):
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """The whole object, keys in a stable order, nothing that is not set. Raises RuleError for a bad name."""
+        """The whole object, keys in a stable order, nothing that is not set. Raises ValidationError for a bad name."""
         return manifest(API_VERSION, KIND, name, labels, annotations, self.fragment())

@@ -18,7 +18,7 @@ from .metadata import manifest, name_of_nodes
 from .model import CrdModel, Raw, counted, has
 from .names import ALIASES, AWS_DOMAIN, label_text, object_name, qualified, reserved_label
 from .requirement import Requirement
-from .scalars import INT64_MAX, listed, nearest, not_empty, text, text_map, whole
+from .scalars import listed, nearest, not_empty, text, text_map, whole
 from .taint import Taint, no_taint_twice
 from .violation import RuntimeRuleError
 
@@ -162,7 +162,8 @@ class NodePoolSpec(CrdModel):
     disruption: Disruption | None = None
     limits: Annotated[dict[str, str | int] | None, text_map(_counted_resources, value=limit, numbers=True)] = None
     weight: Annotated[int | None, whole(1, 100)] = None
-    replicas: Annotated[int | None, whole(0, INT64_MAX)] = None
+    # 64 bits in the schema, 32 in the scale subresource, which the API server checks as well.
+    replicas: Annotated[int | None, whole(0)] = None
 
     @classmethod
     def of(
@@ -208,5 +209,5 @@ class NodePoolSpec(CrdModel):
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """The whole object, keys in a stable order, nothing that is not set. Raises RuleError for a bad name."""
+        """The whole object, keys in a stable order, nothing that is not set. Raises ValidationError for a bad name."""
         return manifest(API_VERSION, KIND, name, labels, annotations, self.fragment())

@@ -63,7 +63,7 @@ def _readable(part: str, low: int, high: int, names: tuple[str, ...]) -> bool:
         return False
     ends = span.split("-")
     if ends[0] in ("*", "?"):
-        return len(ends) == 1
+        return True  # whatever follows a hyphen is passed over
     numbers = [_number(end, low, names) for end in ends]
     if len(numbers) > 2 or any(number is None or not low <= number <= high for number in numbers):
         return False

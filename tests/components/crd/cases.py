@@ -60,9 +60,9 @@ def merged(target: Any, patch: Any) -> Any:
 
 def put(manifest: Any, path: str, value: Any) -> None:
     """Set a value at a dotted path, making maps on the way; numbers are positions in lists."""
-    *way, last = (int(part) if part.isdecimal() else part for part in path.split("."))
+    *way, last = [int(part) if part.isdecimal() else part for part in path.split(".")]
     for part in way:
-        manifest = manifest[part] if isinstance(manifest, list) else manifest.setdefault(part, {})
+        manifest = manifest[part] if isinstance(part, int) else manifest.setdefault(part, {})
     manifest[last] = value
 
 

@@ -1,0 +1,179 @@
+"""The models as builders: Python arguments in, a manifest in stable order out, every error at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from components.crd import EC2NodeClassSpec, KubeletSpec, NodePoolSpec, Requirement, Taint, violations
+from components.crd.violation import violations_of
+from floodplain.problem import problems_of
+from tests.components.crd.cases import cases
+from tests.conftest import Golden
+
+VALID = [case for case in cases() if case.file == "valid"]
+
+
+def swap_pool() -> NodePoolSpec:
+    return NodePoolSpec.of(
+        "swap-small",
+        [
+            Requirement.is_in("kubernetes.io/arch", "amd64"),
+            Requirement.is_in("karpenter.k8s.aws/instance-family", "r6id", "m6id", min_values=2),
+            Requirement.is_not_in("node.kubernetes.io/instance-type", "r6id.metal"),
+            Requirement.above("karpenter.k8s.aws/instance-cpu", 7),
+            Requirement.below("karpenter.k8s.aws/instance-cpu", 65),
+            Requirement.exists("topology.kubernetes.io/zone"),
+        ],
+        labels={"floodplain.dev/pool": "swap-small"},
+        taints=[Taint(key="floodplain.dev/pool", value="swap-small", effect="NoSchedule")],
+        expire_after="Never",
+        termination_grace_period="49h",
+        disruption={"consolidation_policy": "WhenEmpty", "consolidate_after": "5m", "budgets": [{"nodes": "1"}]},
+        limits={"cpu": 288, "memory": "2304Gi"},
+        weight=10,
+    )
+
+
+def swap_class() -> EC2NodeClassSpec:
+    return EC2NodeClassSpec(
+        ami_selector_terms=[{"alias": "al2023@v20260625"}],
+        role="Karpenter-nodes",
+        subnet_selector_terms=[{"tags": {"karpenter.sh/discovery": "prod"}}],
+        security_group_selector_terms=[{"tags": {"karpenter.sh/discovery": "prod"}}],
+        instance_store_policy="RAID0",
+        block_device_mappings=[
+            {"device_name": "/dev/xvda", "ebs": {"volume_size": "80Gi", "kms_key_id": "alias/nodes"}}
+        ],
+        kubelet=KubeletSpec(
+            cluster_dns=("10.100.0.10",),
+            cpu_cfs_quota=True,
+            image_gc_high_threshold_percent=85,
+            system_reserved={"ephemeral-storage": "500Gi"},
+            eviction_hard={"memory.available": "100Mi"},
+        ),
+        user_data="#!/bin/sh\n",
+    )
+
+
+def test_a_pool_built_from_arguments_is_a_manifest_to_read(golden: Golden) -> None:
+    manifest = swap_pool().to_manifest("swap-small", labels={"team": "maps"}, annotations={"a/b": "c d"})
+    assert violations(manifest) == []
+    golden.check("components/crd/golden/nodepool.yaml", yaml.safe_dump(manifest, sort_keys=False))
+
+
+def test_a_class_built_from_arguments_is_a_manifest_to_read(golden: Golden) -> None:
+    manifest = swap_class().to_manifest("swap-small")
+    assert violations(manifest) == []
+    golden.check("components/crd/golden/ec2nodeclass.yaml", yaml.safe_dump(manifest, sort_keys=False))
+
+
+def test_building_twice_gives_the_same_bytes() -> None:
+    first, second = (
+        yaml.safe_dump(swap_class().to_manifest("a"), sort_keys=False),
+        yaml.safe_dump(swap_class().to_manifest("a"), sort_keys=False),
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize("case", VALID, ids=lambda case: case.name)
+def test_a_valid_manifest_survives_the_models_unchanged(case: Any) -> None:
+    model: type[NodePoolSpec] | type[EC2NodeClassSpec] = (
+        NodePoolSpec if case.manifest["kind"] == "NodePool" else EC2NodeClassSpec
+    )
+    assert model.model_validate(case.manifest["spec"]).fragment() == without_nulls(case.manifest["spec"])
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def test_python_arguments_may_be_camel_or_snake_case_but_a_manifest_is_camel_case_only() -> None:
+    assert KubeletSpec.model_validate({"max_pods": 5}) == KubeletSpec.model_validate({"maxPods": 5})
+    manifest = swap_class().to_manifest("a")
+    manifest["spec"]["kubelet"] = {"max_pods": 5}
+    assert [str(item) for item in violations(manifest)] == [
+        "spec.kubelet.max_pods: is not a key here, and the API server drops it in silence; did you mean `maxPods`?"
+    ]
+
+
+def test_every_error_of_a_constructor_is_told_at_once_in_either_spelling() -> None:
+    with pytest.raises(ValidationError) as caught:
+        NodePoolSpec.of(
+            "",
+            [{"key": "a", "operator": "In"}, {"key": "b", "operator": "Exists", "min_values": 99}],
+            limits={"memory": "10GB"},
+            weight=5,
+            replicas=3,
+        )
+    assert [item.path for item in problems_of(caught.value, NodePoolSpec, prefix="pool", snake=True)] == [
+        "pool.template.spec.node_class_ref.name",
+        "pool.template.spec.requirements[0].values",
+        "pool.template.spec.requirements[1].min_values",
+        "pool.limits.memory",
+        "pool.limits.memory",
+        "pool.weight",
+    ]
+    assert [item.path for item in violations_of(caught.value, ("spec",))] == [
+        "spec.template.spec.nodeClassRef.name",
+        "spec.template.spec.requirements[0].values",
+        "spec.template.spec.requirements[1].minValues",
+        "spec.limits.memory",
+        "spec.limits.memory",
+        "spec.weight",
+    ]
+
+
+def test_a_name_that_no_object_can_have_is_refused() -> None:
+    with pytest.raises(ValidationError, match="is no object name"):
+        swap_pool().to_manifest("Swap Small")
+
+
+@pytest.mark.parametrize("key", ["failSwapOn", "memorySwap", "featureGates", "cpuManagerPolicy"])
+def test_kubelet_settings_that_karpenter_does_not_take_are_sent_to_user_data(key: str) -> None:
+    manifest = swap_class().to_manifest("a")
+    manifest["spec"]["kubelet"][key] = {}
+    (found,) = violations(manifest)
+    assert found.path == f"spec.kubelet.{key}"
+    assert found.remedy == "put it in the NodeConfig of spec.userData, under spec.kubelet.config"
+
+
+def test_the_kubelet_section_has_twelve_keys() -> None:
+    assert sorted(field.alias or name for name, field in KubeletSpec.model_fields.items()) == [
+        "clusterDNS",
+        "cpuCFSQuota",
+        "evictionHard",
+        "evictionMaxPodGracePeriod",
+        "evictionSoft",
+        "evictionSoftGracePeriod",
+        "imageGCHighThresholdPercent",
+        "imageGCLowThresholdPercent",
+        "kubeReserved",
+        "maxPods",
+        "podsPerCore",
+        "systemReserved",
+    ]
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {},
+        {"kind": "NodePool"},
+        {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}},
+        {"apiVersion": "nodepools.example.com/v1", "kind": "NodePool"},
+        {"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "spec": {"x": 1}},
+    ],
+)
+def test_other_kinds_have_no_violations(manifest: dict[str, Any]) -> None:
+    assert violations(manifest) == []
+
+
+def test_status_is_not_looked_at() -> None:
+    manifest = swap_pool().to_manifest("a") | {"status": {"nodes": 3, "anything": True}}
+    assert violations(manifest) == []
