@@ -84,9 +84,10 @@ class Ebs(CrdModel):
 
 
 def _whole_device(raw: Raw) -> Iterator[RuleError]:
-    for key in ("deviceName", "ebs"):
-        if not has(raw, key):
-            yield RuntimeRuleError("is missing, on which Karpenter panics", "set it", (key,))
+    if not has(raw, "deviceName"):
+        yield RuntimeRuleError("is missing, and EC2 refuses the launch", "set it: /dev/xvda", ("deviceName",))
+    if not has(raw, "ebs"):
+        yield RuntimeRuleError("is missing, on which Karpenter panics", "set it", ("ebs",))
 
 
 class BlockDeviceMapping(CrdModel):

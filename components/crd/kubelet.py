@@ -16,7 +16,7 @@ from floodplain.problem import RuleError
 
 from .amounts import go_duration, reserve, threshold
 from .model import CrdModel, Raw, has
-from .scalars import flag, listed, nearest, text, text_map, whole
+from .scalars import flag, listed, text, text_map, whole
 from .violation import RuntimeRuleError
 
 SIGNALS = (
@@ -62,8 +62,7 @@ def _only(known: Iterable[str]) -> Callable[[Mapping[str, Any]], Iterator[RuleEr
     def rule(entries: Mapping[str, Any]) -> Iterator[RuleError]:
         for key in entries:
             if key not in names:
-                remedy = nearest(key, names) or f"known here: {', '.join(names)}"
-                yield RuleError("is not a key here", remedy, (key,))
+                yield RuleError("is not a key here", f"known here: {', '.join(names)}", (key,))
 
     return rule
 

@@ -126,7 +126,7 @@ def reserved_label(key: str) -> Iterator[RuleError]:
     """
     domain = "" if key.startswith("/") else key.split("/", 1)[0]
     if key == "karpenter.sh/nodepool":
-        yield RuleError("is set by Karpenter itself", "leave it out; select a pool by its name elsewhere", value=key)
+        yield RuleError("is set by Karpenter itself, to the name of the pool", "leave it out", value=key)
     elif domain.endswith(CORE_DOMAIN) and key != CAPACITY_TYPE:
         yield RuleError(
             f"is in Karpenter's own domain {CORE_DOMAIN}",

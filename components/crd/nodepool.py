@@ -105,14 +105,14 @@ def _something_is_left(raw: Raw) -> Iterator[RuleError]:
     for key, value in labels.items():
         if value not in left.get(ALIASES.get(key, key), (value,)):
             yield RuntimeRuleError(
-                f"is not among what the requirements on {key} admit, so that no node ever starts",
+                f"is not among what the requirements on {key} admit, so that no node can have both",
                 "make the two agree",
                 ("metadata", "labels", key),
                 value,
             )
     for key in contradictions(requirements):
         yield RuntimeRuleError(
-            f"contradict each other on {key}, so that no node ever starts",
+            f"contradict each other on {key}, so that no node can satisfy them",
             "correct or drop one",
             ("spec", "requirements"),
         )

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import ValidationError
 
-from floodplain.problem import RuleError
+from floodplain.problem import ABSENT, RuleError
 
 from . import nodeclass, nodepool
 from .metadata import ObjectMetadata
@@ -44,6 +44,8 @@ class EC2NodeClass(CrdModel):
     spec: EC2NodeClassSpec | None = None
     status: Any = None
 
+
+_START_AFRESH = "give the pool a new name, then drain and delete the old one"
 
 _MODELS: Mapping[tuple[str, str], type[CrdModel]] = {
     (nodepool.API_VERSION.split("/")[0], nodepool.KIND): NodePool,
@@ -83,25 +85,13 @@ def changed_immutably(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Vi
     before, after = _class_ref(old), _class_ref(new)
     for key in ("group", "kind"):
         if has(before, key) and has(after, key) and before[key] != after[key]:
-            found.append(
-                Violation(
-                    f"spec.template.spec.nodeClassRef.{key}",
-                    f"is immutable and was {before[key]!r}",
-                    "give the pool a new name, drain and delete the old one",
-                    after[key],
-                )
-            )
+            path = f"spec.template.spec.nodeClassRef.{key}"
+            found.append(Violation(path, f"is immutable and was {before[key]!r}", _START_AFRESH, after[key]))
     was, is_now = (has(pool.get("spec"), "replicas") for pool in (old, new))
     if was != is_now:
-        rule = "cannot be taken away from" if was else "cannot be given to"
-        found.append(
-            Violation(
-                "spec.replicas",
-                f"{rule} an existing pool",
-                "give the pool a new name, drain and delete the old one",
-                (new if is_now else old)["spec"]["replicas"],
-            )
-        )
+        told = "cannot be taken from a pool that has them" if was else "cannot be given to a pool that has none"
+        value = new["spec"]["replicas"] if is_now else ABSENT
+        found.append(Violation("spec.replicas", told, _START_AFRESH, value))
     return found
 
 

@@ -74,14 +74,14 @@ def _enough_values(raw: Raw) -> Iterator[RuleError]:
         return
     if least > len(values):
         yield RuleError(
-            f"is more than the {len(values)} values listed",
-            f"list {least - len(values)} more values or write {len(values)}",
+            f"is more than the number of values listed ({len(values)})",
+            f"list {least - len(values)} more or write a smaller number",
             ("minValues",),
             least,
         )
     elif least > len(set(values)):
         yield RuntimeRuleError(
-            f"is more than the {len(set(values))} different values", "list others", ("minValues",), least
+            f"is more than the number of different values ({len(set(values))})", "list others", ("minValues",), least
         )
 
 

@@ -70,7 +70,9 @@ def one_of(*known: str) -> BeforeValidator:
 
     def rule(value: str) -> Iterator[RuleError]:
         if value not in known:
-            yield RuleError(f"is not one of {', '.join(known)}", nearest(value, known), value=value)
+            told = f"is not one of {', '.join(known)}" if len(known) > 1 else f"must be {known[0]}"
+            remedy = nearest(value, known) if len(known) > 1 else f"write {known[0]}"
+            yield RuleError(told, remedy, value=value)
 
     return text(rule)
 
@@ -117,7 +119,8 @@ def _flag(value: Any) -> Any:
 def _listed(value: Any) -> Any:
     if value is None or isinstance(value, list | tuple):
         return value
-    raise RuleError(f"is {kind_of(value)} and must be a list", "write a list", value=value)
+    remedy = f'write it as a list: ["{value}"]' if isinstance(value, str) else "write a list"
+    raise RuleError(f"is {kind_of(value)} and must be a list", remedy, value=value)
 
 
 flag = BeforeValidator(_flag)

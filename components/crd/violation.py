@@ -71,8 +71,10 @@ def _violations(details: ErrorDetails, prefix: tuple[str | int, ...]) -> Iterato
         rules = cause.errors
     elif isinstance(cause, RuleError):
         rules = (cause,)
+    elif details["input"] is None:
+        rules = (RuleError("is null", "leave it out or write a value"),)
     else:
-        rules = (RuleError(details["msg"]),)
+        rules = (RuleError(details["msg"][0].lower() + details["msg"][1:]),)
     for rule in rules:
         value = rule.value
         if value is None:
