@@ -67,6 +67,8 @@ class Guardrails(pulumi.ComponentResource):
     def __init__(self, name: str, args: GuardrailsArgs, opts: Optional[ResourceOptions] = None) -> None:
         super().__init__("floodplain:index:Guardrails", name, {}, opts)
         settings = read_args(GuardrailsSettings, args)
+        # The engine does not pass a component's dependencies on to its children.
+        after = opts.depends_on if opts else None
         policies: list[pulumi.Resource] = []
         names: dict[str, list[str]] = {"policyNames": [], "bindingNames": []}
         for manifest in manifests(settings):
@@ -83,7 +85,12 @@ class Guardrails(pulumi.ComponentResource):
                 names["bindingNames"].append(metadata["name"])
             else:
                 policies.append(
-                    ValidatingAdmissionPolicy(child, metadata=metadata, spec=spec, opts=ResourceOptions(parent=self))
+                    ValidatingAdmissionPolicy(
+                        child,
+                        metadata=metadata,
+                        spec=spec,
+                        opts=ResourceOptions(parent=self, depends_on=after),
+                    )
                 )
                 names["policyNames"].append(metadata["name"])
         self.policy_names = Output.from_input(names["policyNames"])

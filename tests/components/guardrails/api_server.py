@@ -17,6 +17,7 @@ from typing import Any, cast
 import celpy
 import lark
 from celpy import celtypes
+from celpy.adapter import json_to_cel
 from celpy.evaluation import CELEvalError, Evaluator
 
 from floodplain.quantity import QuantityError, exact
@@ -26,24 +27,26 @@ Manifest = dict[str, Any]
 USER = {"username": "jane", "groups": ["system:authenticated"]}
 LONGEST_MESSAGE_BYTES = 5 * 1024
 
+Tree = lark.Tree[Any]
+
 
 class _StrictEvaluator(Evaluator):
     """cel-python, but with errors as in the API server."""
 
-    def sub_evaluator(self, ast: lark.Tree) -> Evaluator:
+    def sub_evaluator(self, ast: Tree) -> Evaluator:
         return _StrictEvaluator(ast, activation=self.activation)
 
-    def macro_has_eval(self, exprlist: lark.Tree) -> celtypes.BoolType:
+    def macro_has_eval(self, exprlist: Tree) -> celtypes.BoolType:
         """`has(a.b)` is an error where `a` is one; cel-python would answer false."""
         selection = exprlist
         while selection.data != "member_dot":
-            (selection,) = cast("list[lark.Tree]", selection.children)
-        holder = self.visit(cast(lark.Tree, selection.children[0]))
+            (selection,) = cast("list[Tree]", selection.children)
+        holder = self.visit(cast(Tree, selection.children[0]))
         if isinstance(holder, CELEvalError):
             return cast(celtypes.BoolType, holder)
         return super().macro_has_eval(exprlist)
 
-    def member_dot_arg(self, tree: lark.Tree) -> Any:
+    def member_dot_arg(self, tree: Tree) -> Any:
         """An error inside map and filter is their value, so that `&&` and `||` may pass over it."""
         try:
             return super().member_dot_arg(tree)
@@ -76,10 +79,12 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 
 
+_ENVIRONMENT = celpy.Environment(runner_class=_StrictRunner)
+
+
 @functools.lru_cache(maxsize=4096)
 def _program(expression: str) -> celpy.Runner:
-    environment = celpy.Environment(runner_class=_StrictRunner)
-    return environment.program(environment.compile(expression), functions=dict(_FUNCTIONS))
+    return _ENVIRONMENT.program(_ENVIRONMENT.compile(expression), functions=dict(_FUNCTIONS))
 
 
 def _values(variables: list[Manifest], context: Mapping[str, Any]) -> celtypes.MapType:
@@ -114,7 +119,7 @@ class Request:
         if self.subresource:
             request["subResource"] = self.subresource
         values = {"object": self.pod, "oldObject": self.old, "request": request}
-        return {name: celpy.json_to_cel(value) for name, value in values.items()}
+        return {name: json_to_cel(value) for name, value in values.items()}
 
 
 @dataclass(frozen=True)

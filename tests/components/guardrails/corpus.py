@@ -152,13 +152,14 @@ def _pod(number: int, file: str, metadata: Manifest, spec: Manifest) -> Manifest
 
 
 def _case(number: int, file: str, row: Manifest) -> Case:
-    before = row.get("before")
-    made = _pod(number, file, row.get("beforeMetadata", row.get("metadata", {})), row.get("spec", before or {}))
+    updates = "before" in row
+    metadata, spec = ("beforeMetadata", "before") if updates else ("metadata", "spec")
+    made = _pod(number, file, row.get(metadata) or {}, row.get(spec) or {})
     return Case(
         file=file,
         name=row["case"],
         verdict=row["verdict"],
-        before=None if before is None else made,
+        before=made if updates else None,
         pod=made,
         change=row.get("change", {}),
         subresource=row.get("subresource", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -86,6 +87,15 @@ def test_a_no_execute_taint_needs_no_look_at_node_names_since_kubelet_refuses_it
         {"pool": "k2", "largest_allocatable": "64Gi", "taint": {"value": "k2", "effect": "NoExecute"}}
     )
     assert Placement(pool).sets_node_name == "false"
+
+
+def test_looking_at_node_names_can_be_turned_off() -> None:
+    pool = PoolGuardrail.model_validate({"pool": "k2", "largest_allocatable": "64Gi"})
+    assert Placement(pool, judge_node_names=False).sets_node_name == "false"
+
+
+def test_a_policy_is_small_enough_to_be_stored_many_times_over() -> None:
+    assert max(len(json.dumps(one)) for one in _of("enforce")) < 24_000
 
 
 _NAMES = st.sampled_from(["floodplain.dev/pool", "k2", "", "other"])
