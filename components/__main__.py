@@ -9,10 +9,9 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from pulumi.provider.experimental import component_provider_host  # noqa: E402
+from pulumi.provider import main  # noqa: E402
 
-from components.package_schema import COMPONENTS  # noqa: E402
-from floodplain import __version__  # noqa: E402
+from components.package import PackageProvider  # noqa: E402
 
 if __name__ == "__main__":
-    component_provider_host(name="floodplain", components=COMPONENTS, version=__version__)
+    main(PackageProvider(), sys.argv[1:])

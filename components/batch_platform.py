@@ -11,31 +11,19 @@ from pulumi import Input, InvokeOptions, Output, ResourceOptions
 from floodplain import pools
 
 from .arguments import read_args
-from .cloud_names import place_of
+from .cluster import Cluster
+from .cluster_args import ClusterArgs, PlacedClusterArgs
 from .controllers import Controllers, ControllersArgs
 from .guardrail_settings import guardrail_of
 from .guardrails import Guardrails, PoolGuardrailArgs
 from .karpenter_controller import INPUTS as KARPENTER_INPUTS
 from .karpenter_controller import KarpenterArgs, KarpenterController
 from .karpenter_settings import Credentials
-from .platform_settings import ClusterSettings, PlatformSettings
+from .platform_settings import PlatformSettings
 from .platform_warnings import warnings
-from .pool_args import ClusterArgs, SwapPoolArgs
+from .pool_args import SwapPoolArgs
 from .pool_document import pool_document
 from .swap_node_pool import SwapNodePool
-
-
-class PlatformClusterArgs(TypedDict):
-    """The EKS cluster that exists already, and where it is."""
-
-    name: str
-    """Name of the EKS cluster."""
-    region: str
-    """Its region, such as `eu-central-1`."""
-    account_id: str
-    """AWS account that owns it, 12 digits."""
-    kubernetes_version: str
-    """Its Kubernetes version, such as `"1.34"`."""
 
 
 class ImageArgs(TypedDict, total=False):
@@ -50,7 +38,7 @@ class ImageArgs(TypedDict, total=False):
 class PlatformArgs(TypedDict):
     """A whole platform."""
 
-    cluster: PlatformClusterArgs
+    cluster: PlacedClusterArgs
     """The EKS cluster that exists already."""
     pools: list[SwapPoolArgs]
     """The swap-backed pools."""
@@ -164,21 +152,14 @@ class Platform(pulumi.ComponentResource):
         if not settings.install_karpenter:
             return None
         args = given.copy()
+        args["tags"] = {**settings.tags, **karpenter.tags}
         if karpenter.credentials is Credentials.IRSA and "oidc_provider_arn" not in args:
-            place = place_of(cluster.region, cluster.account_id)
             args["oidc_provider_arn"] = self._found.apply(
-                lambda found: place.iam(f"oidc-provider/{_issuer(found).removeprefix('https://')}")
+                lambda found: cluster.place.iam(f"oidc-provider/{_issuer(found).removeprefix('https://')}")
             )
         return KarpenterController(
             f"{name}-karpenter",
-            {
-                **args,
-                "cluster_name": cluster.name,
-                "region": cluster.region,
-                "account_id": cluster.account_id,
-                "kubernetes_version": cluster.kubernetes_version,
-                "tags": {**settings.tags, **karpenter.tags},
-            },
+            {"cluster": cast(PlacedClusterArgs, cluster.model_dump()), "karpenter": args},
             self._options(),
         )
 
@@ -194,7 +175,7 @@ def _issuer(found: aws.eks.GetClusterResult) -> str:
     return str(found.identities[0].oidcs[0].issuer)
 
 
-def _kubeconfig(cluster: ClusterSettings, found: aws.eks.GetClusterResult) -> str:
+def _kubeconfig(cluster: Cluster, found: aws.eks.GetClusterResult) -> str:
     """A kubeconfig without a secret in it: the token comes from the caller's own AWS credentials."""
     command = ["eks", "get-token", "--cluster-name", cluster.name, "--region", cluster.region, "--output", "json"]
     return json.dumps(

@@ -15,6 +15,7 @@ from floodplain.settings import Settings
 from floodplain.settings_path import Location
 
 from . import compatibility
+from .cloud_names import Place, place_of
 
 _CLUSTER_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
 
@@ -29,6 +30,34 @@ def _cluster_name(name: str) -> str:
 
 
 ClusterName = Annotated[str, AfterValidator(_cluster_name)]
+
+
+class Cluster(Settings):
+    """A cluster and where it is: what AWS resources for it must know."""
+
+    name: ClusterName
+    region: str
+    account_id: str
+    kubernetes_version: str
+
+    @model_validator(mode="after")
+    def _place_exists(self) -> Cluster:
+        try:
+            place_of(self.region, self.account_id)
+        except RuleError as error:
+            key = "account_id" if error.value == self.account_id else "region"
+            raise RuleError(error.rule, error.remedy, (key,), error.value) from None
+        return self
+
+    @property
+    def place(self) -> Place:
+        """Region, account and partition, which ARNs are made of."""
+        return place_of(self.region, self.account_id)
+
+    @property
+    def arn(self) -> str:
+        """The cluster's ARN; it also identifies the cluster to the Kubernetes provider."""
+        return self.place.regional("eks", f"cluster/{self.name}")
 
 
 class ClusterVersions(Settings):

@@ -8,6 +8,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
+from .cluster_args import PlacedClusterArgs
 from .karpenter_settings import Credentials, LogLevel, RunsOn, SpotServiceLinkedRole
 
 INPUTS = ("cluster_endpoint", "node_role_policies", "oidc_provider_arn", "permissions_boundary")
@@ -105,13 +106,7 @@ class KarpenterArgs(TypedDict, total=False):
 class KarpenterControllerArgs(TypedDict):
     """Karpenter and the cluster it is for."""
 
-    cluster_name: str
-    """Name of the EKS cluster, 1 to 100 characters."""
-    region: str
-    """Region of the cluster, such as `eu-central-1`."""
-    account_id: str
-    """AWS account of the cluster, 12 digits."""
-    kubernetes_version: str
-    """Version of the cluster's control plane, such as `1.34`. At least 1.33."""
+    cluster: PlacedClusterArgs
+    """The EKS cluster that exists already."""
     karpenter: NotRequired[KarpenterArgs]
     """The controller."""

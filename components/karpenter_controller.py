@@ -4,7 +4,7 @@ Registers resources only; what they contain comes from `karpenter_installation`.
 those, and they must depend on this component so that they go first.
 """
 
-from typing import Any, Optional
+from typing import Optional
 
 import pulumi
 import pulumi_aws as aws
@@ -58,9 +58,8 @@ class KarpenterController(pulumi.ComponentResource):
     def __init__(self, name: str, args: KarpenterControllerArgs, opts: Optional[pulumi.ResourceOptions] = None) -> None:
         super().__init__("floodplain:index:KarpenterController", name, {}, opts)
         self._name = name
-        given = _nested(args)
-        self._given: KarpenterArgs = given.get("karpenter") or {}
-        self._plan = plan = read_args(KarpenterInstallation, given, inputs=[f"karpenter.{key}" for key in INPUTS])
+        self._given: KarpenterArgs = args.get("karpenter") or {}
+        self._plan = plan = read_args(KarpenterInstallation, args, inputs=[f"karpenter.{key}" for key in INPUTS])
         _check_inputs(plan, self._given)
         # Whatever the controller needs while it runs. It depends on all of it, and so is removed before any of it.
         self._needs: list[pulumi.Resource] = []
@@ -115,14 +114,16 @@ class KarpenterController(pulumi.ComponentResource):
             role = aws.iam.Role(
                 f"{name}-node-role",
                 name=plan.node_role,
-                description=f"Nodes that Karpenter launches for EKS cluster {plan.cluster_name}",
-                assume_role_policy=node_trust(plan.place.partition),
+                description=f"Nodes that Karpenter launches for EKS cluster {plan.cluster.name}",
+                assume_role_policy=node_trust(plan.cluster.place.partition),
                 permissions_boundary=self._given.get("permissions_boundary"),
                 tags=plan.karpenter.tags or None,
                 opts=self._child(),
             )
             joins.append(role)
-            policies: dict[str, pulumi.Input[str]] = {policy: plan.place.aws_policy(policy) for policy in NODE_POLICIES}
+            policies: dict[str, pulumi.Input[str]] = {
+                policy: plan.cluster.place.aws_policy(policy) for policy in NODE_POLICIES
+            }
             for key, arn in (policies | (self._given.get("node_role_policies") or {})).items():
                 self._needs.append(
                     aws.iam.RolePolicyAttachment(
@@ -133,10 +134,10 @@ class KarpenterController(pulumi.ComponentResource):
         if plan.karpenter.create_access_entry:
             entry = aws.eks.AccessEntry(
                 f"{name}-node-access",
-                cluster_name=plan.cluster_name,
+                cluster_name=plan.cluster.name,
                 principal_arn=plan.node_role_arn,
                 type="EC2_LINUX",
-                region=plan.region,
+                region=plan.cluster.region,
                 tags=plan.karpenter.tags or None,
                 opts=self._child(*joins),
             )
@@ -146,14 +147,14 @@ class KarpenterController(pulumi.ComponentResource):
     def _make_controller_role(self) -> None:
         plan, name = self._plan, self._name
         account = (plan.karpenter.namespace, plan.karpenter.service_account)
-        trust: pulumi.Input[str] = pod_identity_trust(plan.cluster_arn, *account)
+        trust: pulumi.Input[str] = pod_identity_trust(plan.cluster.arn, *account)
         if plan.karpenter.credentials is Credentials.IRSA:
             provider = pulumi.Output.from_input(self._given["oidc_provider_arn"])
             trust = provider.apply(lambda arn: irsa_trust(arn, *account))
         self._role = aws.iam.Role(
             f"{name}-controller-role",
             name=plan.controller_role,
-            description=f"Karpenter's controller of EKS cluster {plan.cluster_name}",
+            description=f"Karpenter's controller of EKS cluster {plan.cluster.name}",
             assume_role_policy=trust,
             permissions_boundary=self._given.get("permissions_boundary"),
             tags=plan.karpenter.tags or None,
@@ -163,11 +164,11 @@ class KarpenterController(pulumi.ComponentResource):
         if plan.karpenter.credentials is Credentials.POD_IDENTITY:
             association = aws.eks.PodIdentityAssociation(
                 f"{name}-pod-identity",
-                cluster_name=plan.cluster_name,
+                cluster_name=plan.cluster.name,
                 namespace=plan.karpenter.namespace,
                 service_account=plan.karpenter.service_account,
                 role_arn=plan.controller_role_arn,
-                region=plan.region,
+                region=plan.cluster.region,
                 tags=plan.karpenter.tags or None,
                 opts=self._child(self._role),
             )
@@ -181,7 +182,7 @@ class KarpenterController(pulumi.ComponentResource):
             policy = aws.iam.Policy(
                 f"{name}-policy-{short}",
                 name=plan.policy_name(short),
-                description=f"{short} of Karpenter's controller, EKS cluster {plan.cluster_name}",
+                description=f"{short} of Karpenter's controller, EKS cluster {plan.cluster.name}",
                 policy=text,
                 tags=plan.karpenter.tags or None,
                 opts=self._child(),
@@ -207,7 +208,7 @@ class KarpenterController(pulumi.ComponentResource):
             name=plan.queue,
             message_retention_seconds=QUEUE_RETENTION_SECONDS,
             sqs_managed_sse_enabled=True,
-            region=plan.region,
+            region=plan.cluster.region,
             tags=plan.karpenter.tags or None,
             opts=self._child(),
         )
@@ -215,7 +216,7 @@ class KarpenterController(pulumi.ComponentResource):
             f"{name}-queue-policy",
             queue_url=queue.url,
             policy=queue_policy(plan.queue_arn),
-            region=plan.region,
+            region=plan.cluster.region,
             opts=self._child(),
         )
         self._needs += [queue, policy]
@@ -226,7 +227,7 @@ class KarpenterController(pulumi.ComponentResource):
                 name=plan.rule_name(event.key),
                 description=f"{event.detail_type}: Karpenter {event.does}",
                 event_pattern=event.pattern,
-                region=plan.region,
+                region=plan.cluster.region,
                 tags=plan.karpenter.tags or None,
                 opts=self._child(),
             )
@@ -235,21 +236,13 @@ class KarpenterController(pulumi.ComponentResource):
                 rule=rule.name,
                 target_id="karpenter",
                 arn=plan.queue_arn,
-                region=plan.region,
+                region=plan.cluster.region,
                 opts=self._child(queue),
             )
             self._needs += [rule, target]
             names.append(rule.name)
         self.rule_names = pulumi.Output.all(*names)
         self.queue_name, self.queue_arn, self.queue_url = queue.name, queue.arn, queue.url
-
-
-def _nested(args: KarpenterControllerArgs) -> KarpenterControllerArgs:
-    """The arguments with Karpenter's own keys under `karpenter`, for callers that still write them beside it."""
-    cluster = ("cluster_name", "region", "account_id", "kubernetes_version", "karpenter")
-    beside = {key: value for key, value in args.items() if key not in cluster}
-    named: Any = {key: value for key, value in args.items() if key in cluster}
-    return named | ({"karpenter": {**beside, **(args.get("karpenter") or {})}} if beside else {})  # type: ignore[no-any-return]
 
 
 def _check_inputs(plan: KarpenterInstallation, args: KarpenterArgs) -> None:

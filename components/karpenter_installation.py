@@ -6,23 +6,21 @@ Pure and exact, so that a preview without credentials shows the very text. The r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pydantic import model_validator
 
 from floodplain.problem import BrokenRulesError, RuleError, raise_rules
 from floodplain.settings import Settings
+from floodplain.settings_path import Location
 
-from . import compatibility
-from .cloud_names import EVENT_RULE, IAM_POLICY, IAM_ROLE, SQS_QUEUE, Place, cloud_name, place_of
-from .cluster import ClusterName
+from .cloud_names import EVENT_RULE, IAM_POLICY, IAM_ROLE, SQS_QUEUE, cloud_name
+from .cluster import Cluster, check_versions
 from .controller_policies import PolicyScope, controller_policies
 from .helm_release import Chart, merged
 from .interruption import RULES
 from .karpenter_settings import KarpenterSettings, RunsOn
-
-Location = tuple[str | int, ...]
 
 KEEP_CRDS = {"additionalAnnotations": {"helm.sh/resource-policy": "keep"}}
 """Values of the CRD chart. Deleting a CRD deletes every NodePool and with it the fleet, so that Helm leaves them when
@@ -32,74 +30,50 @@ the release goes; a later release of the same name takes them over again."""
 class KarpenterInstallation(Settings):
     """The settings with the cluster they are for: all plain arguments of `KarpenterController`."""
 
-    cluster_name: ClusterName
-    region: str
-    account_id: str
-    kubernetes_version: str
+    cluster: Cluster
     karpenter: KarpenterSettings = KarpenterSettings()
 
     @model_validator(mode="after")
     def _cluster_goes_with_it(self) -> KarpenterInstallation:
-        errors = [
-            *_broken(lambda: place_of(self.region, self.account_id), {self.account_id: ("account_id",)}, ("region",)),
-            *_broken(
-                lambda: compatibility.check(self.kubernetes_version, self.karpenter.version),
-                {self.karpenter.version: ("karpenter", "version")},
-                ("kubernetes_version",),
-            ),
-        ]
-        raise_rules(errors)
-        errors = [
-            *_broken(lambda: controller_policies(self.policy_scope), {}, ("cluster_name",)),
-            *_broken(lambda: self.controller_values("", ""), {}, ("karpenter",)),
-        ]
-        raise_rules(errors)
+        raise_rules(installation_problems(self))
         return self
-
-    @property
-    def place(self) -> Place:
-        return place_of(self.region, self.account_id)
-
-    @property
-    def cluster_arn(self) -> str:
-        return self.place.regional("eks", f"cluster/{self.cluster_name}")
 
     def _iam_words(self, words: str) -> str:
         # IAM spans the regions of an account, cluster names do not.
-        return f"{words}-{self.region}"
+        return f"{words}-{self.cluster.region}"
 
     @property
     def node_role(self) -> str:
         """The node role's name: the one that exists, or ours."""
         return self.karpenter.node_role_name or cloud_name(
-            IAM_ROLE, self._iam_words("KarpenterNodeRole"), self.cluster_name
+            IAM_ROLE, self._iam_words("KarpenterNodeRole"), self.cluster.name
         )
 
     @property
     def node_role_arn(self) -> str:
-        return self.place.iam(f"role/{self.node_role}")
+        return self.cluster.place.iam(f"role/{self.node_role}")
 
     @property
     def controller_role(self) -> str:
-        return cloud_name(IAM_ROLE, self._iam_words("KarpenterController"), self.cluster_name)
+        return cloud_name(IAM_ROLE, self._iam_words("KarpenterController"), self.cluster.name)
 
     @property
     def controller_role_arn(self) -> str:
-        return self.place.iam(f"role/{self.controller_role}")
+        return self.cluster.place.iam(f"role/{self.controller_role}")
 
     def policy_name(self, short: str) -> str:
-        return cloud_name(IAM_POLICY, self._iam_words(f"KarpenterController{short}"), self.cluster_name)
+        return cloud_name(IAM_POLICY, self._iam_words(f"KarpenterController{short}"), self.cluster.name)
 
     @property
     def queue(self) -> str:
-        return cloud_name(SQS_QUEUE, "Karpenter", self.cluster_name)
+        return cloud_name(SQS_QUEUE, "Karpenter", self.cluster.name)
 
     @property
     def queue_arn(self) -> str:
-        return self.place.regional("sqs", self.queue)
+        return self.cluster.place.regional("sqs", self.queue)
 
     def rule_name(self, key: str) -> str:
-        return cloud_name(EVENT_RULE, f"Karpenter-{key}", self.cluster_name)
+        return cloud_name(EVENT_RULE, f"Karpenter-{key}", self.cluster.name)
 
     @property
     def rule_names(self) -> list[str]:
@@ -109,7 +83,7 @@ class KarpenterInstallation(Settings):
     @property
     def policy_scope(self) -> PolicyScope:
         queue = self.queue_arn if self.karpenter.interruption else None
-        return PolicyScope(self.place, self.cluster_name, self.node_role_arn, queue)
+        return PolicyScope(self.cluster.place, self.cluster.name, self.node_role_arn, queue)
 
     def crd_release(self) -> Chart:
         return Chart(
@@ -142,7 +116,7 @@ class KarpenterInstallation(Settings):
             "affinity": _affinity(),
             "controller": {
                 # The instance metadata service, the other source, is out of reach with a hop limit of 1 or on Fargate.
-                "env": [{"name": "AWS_REGION", "value": self.region}],
+                "env": [{"name": "AWS_REGION", "value": self.cluster.region}],
                 "resources": {
                     "limits": {"memory": self.karpenter.resources.memory},
                     "requests": {"cpu": self.karpenter.resources.cpu, "memory": self.karpenter.resources.memory},
@@ -163,7 +137,7 @@ class KarpenterInstallation(Settings):
     def _karpenter_settings(self, cluster_endpoint: Any) -> dict[str, Any]:
         settings: dict[str, Any] = {
             "clusterEndpoint": cluster_endpoint,
-            "clusterName": self.cluster_name,
+            "clusterName": self.cluster.name,
             "featureGates": self.karpenter.feature_gates.model_dump(by_alias=True),
             "interruptionQueue": self.queue if self.karpenter.interruption else "",
             "isolatedVPC": self.karpenter.isolated_vpc,
@@ -183,16 +157,26 @@ def _affinity() -> dict[str, Any]:
     }
 
 
-def _broken(check: Callable[[], object], keys: dict[str, Location], otherwise: Location) -> list[RuleError]:
-    """What `check` raises, at the key whose value it names (`keys`: value to key), else at or below `otherwise`."""
+def installation_problems(plan: KarpenterInstallation) -> Iterator[RuleError]:
+    """What cannot be installed: versions that do not go together, a policy too long, a value set twice."""
+    yield from _broken(
+        lambda: check_versions(
+            plan.cluster.kubernetes_version,
+            plan.karpenter.version,
+            ("cluster", "kubernetes_version"),
+            ("karpenter", "version"),
+        )
+    )
+    yield from _broken(lambda: controller_policies(plan.policy_scope), ("cluster", "name"))
+    yield from _broken(lambda: plan.controller_values("", ""), ("karpenter",))
+
+
+def _broken(check: Callable[[], object], path: Location = ()) -> list[RuleError]:
+    """What `check` raises, at or below `path`."""
     try:
         check()
     except BrokenRulesError as broken:
-        return [
-            RuleError(error.rule, error.remedy, path=(*otherwise, *error.path), value=error.value)
-            for error in broken.errors
-        ]
+        return [RuleError(error.rule, error.remedy, (*path, *error.path), error.value) for error in broken.errors]
     except RuleError as error:
-        key = keys.get(error.value, otherwise) if isinstance(error.value, str) else otherwise
-        return [RuleError(error.rule, error.remedy, path=key, value=error.value)]
+        return [RuleError(error.rule, error.remedy, (*path, *error.path), error.value)]
     return []

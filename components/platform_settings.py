@@ -15,33 +15,14 @@ from floodplain import quantity
 from floodplain.problem import RuleError, raise_rules
 from floodplain.settings import Settings
 
-from .cloud_names import place_of
-from .cluster import ClusterName, ClusterVersions, check_versions
+from .cluster import Cluster, ClusterVersions
 from .controllers_settings import ControllersSettings
+from .karpenter_installation import KarpenterInstallation, installation_problems
 from .karpenter_settings import KarpenterSettings
 from .pool_types import admitted
 from .swap_pool import SwapPool, stack_problems
 
 _DIGEST = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
-
-
-class ClusterSettings(Settings):
-    """The EKS cluster that exists already, and where it is."""
-
-    name: ClusterName
-    region: str
-    account_id: str
-    kubernetes_version: str
-
-    @model_validator(mode="after")
-    def _rules(self) -> ClusterSettings:
-        place_of(self.region, self.account_id)
-        return self
-
-    @property
-    def arn(self) -> str:
-        """The cluster's ARN; it also identifies the cluster to the Kubernetes provider."""
-        return place_of(self.region, self.account_id).regional("eks", f"cluster/{self.name}")
 
 
 class PlatformKarpenter(KarpenterSettings):
@@ -72,7 +53,7 @@ class ImageSettings(Settings):
 class PlatformSettings(Settings):
     """Everything about a platform that can be checked without the cloud."""
 
-    cluster: ClusterSettings
+    cluster: Cluster
     pools: tuple[SwapPool, ...] = Field(min_length=1)
     install_karpenter: bool = True
     karpenter: PlatformKarpenter = PlatformKarpenter()
@@ -98,15 +79,10 @@ class PlatformSettings(Settings):
 
 
 def _broken_rules(platform: PlatformSettings) -> Iterator[RuleError]:
-    try:
-        check_versions(
-            platform.cluster.kubernetes_version,
-            platform.karpenter.version,
-            ("cluster", "kubernetes_version"),
-            ("karpenter", "version"),
-        )
-    except RuleError as error:
-        yield error
+    # Also without installing it: the version must go with the cluster, whoever installed Karpenter.
+    yield from installation_problems(
+        KarpenterInstallation.model_construct(cluster=platform.cluster, karpenter=platform.karpenter)
+    )
     if not platform.install_karpenter and platform.karpenter.node_role_name is None:
         yield RuleError(
             "is needed when the cluster keeps the Karpenter it has (installKarpenter: false)",

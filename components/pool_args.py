@@ -211,16 +211,3 @@ class SwapPoolArgs(TypedDict):
     """Shell scripts that run once at first boot, before kubelet."""
     tags: NotRequired[dict[str, str]]
     """Tags of the instances, volumes and launch templates."""
-
-
-class ClusterArgs(TypedDict):
-    """The EKS cluster that exists already."""
-
-    name: str
-    """Name of the EKS cluster."""
-    kubernetes_version: str
-    """Its Kubernetes version, such as `"1.34"`."""
-    karpenter_version: NotRequired[str]
-    """Version of Karpenter in it."""
-    vm_memory_overhead_percent: NotRequired[float]
-    """Karpenter's setting of that name, as a share. Default 0.075."""

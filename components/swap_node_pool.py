@@ -14,7 +14,8 @@ from floodplain.problem import Problem, RuleError
 
 from . import crd, pool_objects
 from .arguments import property_errors, read_args
-from .pool_args import ClusterArgs, SwapPoolArgs
+from .cluster_args import ClusterArgs
+from .pool_args import SwapPoolArgs
 from .pool_document import pool_document
 from .swap_pool import SwapNodePoolSettings, role_name
 

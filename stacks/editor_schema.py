@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from components.package_schema import package_schema
+from components.package import package_schema
 
 from .config import PROJECT, SECRET_KEYS, StackConfig
 

@@ -17,7 +17,7 @@ from preview.recording import Recorded, Recording
 Render = Callable[..., Recording]
 
 CLUSTER = {
-    "cluster_name": "prod",
+    "name": "prod",
     "region": "eu-central-1",
     "account_id": "111122223333",
     "kubernetes_version": "1.34",
@@ -35,9 +35,9 @@ def program(more: Mapping[str, Any] | None = None, then: Callable[[KarpenterCont
     def run() -> None:
         given = dict(more or {})
         cluster = {key: given.pop(key) for key in CLUSTER if key in given}
-        args: Any = {**CLUSTER, **cluster, "karpenter": given}
+        args: Any = {"cluster": {**CLUSTER, **cluster}, "karpenter": given}
         providers: list[pulumi.ProviderResource] = [
-            aws.Provider("aws", region=args["region"]),
+            aws.Provider("aws", region=args["cluster"]["region"]),
             kubernetes.Provider("k8s", kubeconfig="{}", cluster_identifier="prod"),
         ]
         controller = KarpenterController("karpenter", args, pulumi.ResourceOptions(providers=providers))

@@ -195,7 +195,7 @@ def test_the_component_is_publishable_with_a_description_for_every_property() ->
     settings = schema["types"]["floodplain:index:KarpenterArgs"]
     properties = {**component["properties"], **component["inputProperties"], **settings["properties"]}
     assert [key for key, about in properties.items() if not about.get("description")] == []
-    assert sorted(component["requiredInputs"]) == ["accountId", "clusterName", "kubernetesVersion", "region"]
+    assert sorted(component["requiredInputs"]) == ["cluster"]
     assert {key for key, about in settings["properties"].items() if not about.get("plain")} == {
         "clusterEndpoint",
         "oidcProviderArn",

@@ -54,7 +54,7 @@ def test_pod_identity_is_refused_on_fargate(render: Render) -> None:
 
 def test_a_cluster_name_of_100_characters_is_good_input(render: Render) -> None:
     name = "p" * 100
-    recording = render(program({"cluster_name": name, "region": "us-gov-west-1"}))
+    recording = render(program({"name": name, "region": "us-gov-west-1"}))
     lengths = {
         kind: max(len(resource.inputs["name"]) for resource in recording.of(kind))
         for kind in (":Role", ":Policy", ":Queue", ":EventRule")
@@ -155,12 +155,16 @@ BAD = [
         "karpenter.version",
         "'1.5.0' is too old a Karpenter for Kubernetes 1.34, which needs 1.6 or newer",
     ),
-    ({"kubernetes_version": "1.32"}, "kubernetesVersion", "'1.32' is too old a Kubernetes for swap in containers"),
-    ({"region": "mars"}, "region", "'mars' is not an AWS region; write it as eu-central-1"),
-    ({"region": "us-iso-east-1"}, "region", "'us-iso-east-1' is in a partition that is not supported"),
-    ({"account_id": "12"}, "accountId", "'12' is not an AWS account id; write its 12 digits in quotes"),
-    ({"cluster_name": "a b"}, "clusterName", "'a b' is not an EKS cluster name"),
-    ({"cluster_name": "p" * 101}, "clusterName", "is not an EKS cluster name; use 1 to 100 letters"),
+    (
+        {"kubernetes_version": "1.32"},
+        "cluster.kubernetesVersion",
+        "'1.32' is too old a Kubernetes for swap in containers",
+    ),
+    ({"region": "mars"}, "cluster.region", "'mars' is not an AWS region; write it as eu-central-1"),
+    ({"region": "us-iso-east-1"}, "cluster.region", "'us-iso-east-1' is in a partition that is not supported"),
+    ({"account_id": "12"}, "cluster.accountId", "'12' is not an AWS account id; write its 12 digits in quotes"),
+    ({"name": "a b"}, "cluster.name", "'a b' is not an EKS cluster name"),
+    ({"name": "p" * 101}, "cluster.name", "is not an EKS cluster name; use 1 to 100 letters"),
     (
         {"node_role_name": "arn:aws:iam::111122223333:role/nodes"},
         "karpenter.nodeRoleName",
@@ -221,8 +225,8 @@ def test_all_that_is_wrong_is_told_at_once(render: Render) -> None:
 
 
 def test_what_is_wrong_between_cluster_and_karpenter_is_told_at_once_too(render: Render) -> None:
-    more = {"region": "mars", "kubernetes_version": "1.36", "version": "1.12.0"}
-    assert [path for path, _ in refusals(render, more)] == ["region", "karpenter.version"]
+    more = {"kubernetes_version": "1.36", "version": "1.12.0", "values": {"replicas": 3}}
+    assert [path for path, _ in refusals(render, more)] == ["karpenter.version", "karpenter.values.replicas"]
 
 
 def test_what_is_allowed_but_weak_is_told() -> None:

@@ -50,7 +50,8 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"vcpus": [3]},
         [
-            "families[0]: 'r6id' has no size among the pool's vcpus; its sizes have 2, 4, 8, 16, 32, 48, 64, 96, 128 vCPUs"
+            "families[0]: 'r6id' has no size among the pool's vcpus; "
+            "its sizes have 2, 4, 8, 16, 32, 48, 64, 96, 128 vCPUs"
         ],
     ),
     (
@@ -65,8 +66,8 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         {"swap": {"ratio": 6}},
         [
             "families[0]: 'r6id' cannot hold the swap: r6id.large lacks 38.6 GiB of disk for swap of 6 x 16.0 GiB, "
-            "ephemeral storage and images within 85 % of 118 GB; lower swap.ratio to at most 3.58, lower disk.perMemory "
-            "or disk.images, or choose a family with more NVMe"
+            "ephemeral storage and images within 85 % of 118 GB; lower swap.ratio to at most 3.58, "
+            "lower disk.perMemory or disk.images, or choose a family with more NVMe"
         ],
     ),
     (
@@ -79,8 +80,8 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"disruption": {"terminationGracePeriod": "1h"}},
         [
-            "disruption.terminationGracePeriod: '1h' is shorter than the longest job (48h); at its end pods are killed; "
-            "set it to 48h or more, or leave it out"
+            "disruption.terminationGracePeriod: '1h' is shorter than the longest job (48h); at its end pods are "
+            "killed; set it to 48h or more, or leave it out"
         ],
     ),
     (
