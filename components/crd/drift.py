@@ -70,8 +70,9 @@ class DriftedField:
 def drift_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[DriftedField]:
     """The changed fields of a NodePool or EC2NodeClass that make nodes drift; none for any other kind.
 
-    Both manifests must be sound (see `violations`). What Karpenter leaves out of its comparison is left out here:
+    What Karpenter leaves out of its comparison is left out here:
     limits, weight, disruption, replicas and minValues of a NodePool; ipPrefixCount of an EC2NodeClass.
+    Where a manifest is not sound (see `violations`) it is compared as it stands.
     """
     if model_of(old) is None or model_of(old) is not model_of(new):
         return []
@@ -95,8 +96,14 @@ def _hashed_template(template: Mapping[str, Any]) -> dict[str, Any]:
 
 def _requirement_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[DriftedField]:
     """A node drifts when its labels no longer satisfy the requirements; a wider requirement drifts none."""
-    old, new = (spec["template"]["spec"].get("requirements") or [] for spec in (before, after))
-    had, has_now = admitted(old), admitted(new)
+    old, new = (((spec.get("template") or {}).get("spec") or {}).get("requirements") or [] for spec in (before, after))
+    try:
+        had, has_now = admitted(old), admitted(new)
+    except (LookupError, TypeError, ValueError):
+        if old != new:
+            path = path_of(("spec", "template", "spec", "requirements"))
+            yield DriftedField(path, old, new, "RequirementsDrifted", "some")
+        return
     for key, values in has_now.items():
         if key in had and values.covers(had[key]):
             continue
@@ -180,11 +187,15 @@ def _canonical(value: Any, path: tuple[str | int, ...]) -> Any:
     if name in ("expireAfter", "terminationGracePeriod") and value is not ABSENT:
         return value if value == "Never" else seconds(value)
     if name == "volumeSize" and isinstance(value, str):
-        number, unit = re.fullmatch(r"([0-9]*)([GT]i?)", value).groups()  # type: ignore[union-attr]
-        return [int(number) * _UNITS[unit][0], _UNITS[unit][1]]
+        return _size(value)
     if "evictionSoftGracePeriod" in path and isinstance(value, str):
         return _nanoseconds(value)
     return value
+
+
+def _size(text: str) -> Any:
+    found = re.fullmatch(r"([0-9]+)([GT]i?)", text)
+    return [int(found[1]) * _UNITS[found[2]][0], _UNITS[found[2]][1]] if found else text
 
 
 def _nanoseconds(text: str) -> str:

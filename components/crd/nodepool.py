@@ -142,7 +142,7 @@ def _static_pool(raw: Raw) -> Iterator[RuleError]:
     if not has(raw, "replicas"):
         return
     for key, value in (raw.get("limits") or {}).items():
-        if key != "nodes":
+        if key != "nodes" and value is not None:
             yield RuleError("cannot be limited in a pool with replicas", "only nodes can", ("limits", key), value)
     if has(raw, "weight"):
         yield RuleError("cannot stand beside replicas", "leave one of the two out", ("weight",), raw["weight"])

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+from pydantic import BeforeValidator
+
 from floodplain.problem import RuleError
 
 from .model import CrdModel, Raw
@@ -50,13 +52,20 @@ def _timestamp(value: str) -> Iterator[RuleError]:
         yield RuleError("is not a time", "write it as 2026-01-31T12:00:00Z", value=value)
 
 
+def _no_list(value: Any) -> Any:
+    """The API server's check of this format passes lists by (seen on 1.36.3), and Karpenter cannot read them."""
+    if isinstance(value, list):
+        raise RuntimeRuleError("is a list, and Karpenter cannot read the pool", "write one time", value=value)
+    return value
+
+
 class Taint(CrdModel):
     """A taint: key, optional value and effect."""
 
     key: Annotated[str, text(_key)]
     value: Annotated[str | None, text(_value)] = None
     effect: Annotated[str, one_of(*EFFECTS)]
-    time_added: Annotated[str | None, text(_timestamp)] = None
+    time_added: Annotated[str | None, text(_timestamp), BeforeValidator(_no_list)] = None
 
 
 def no_taint_twice(raw: Raw) -> Iterator[RuleError]:

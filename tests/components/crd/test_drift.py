@@ -212,3 +212,12 @@ def test_edits_that_replace_nodes(old: dict[str, Any], new: dict[str, Any], want
 @pytest.mark.parametrize("case", [case for case in cases() if case.file == "valid"], ids=lambda case: case.name)
 def test_an_object_that_stays_the_same_drifts_nothing(case: Any) -> None:
     assert drift_fields(case.manifest, case.manifest) == []
+
+
+def test_unsound_objects_are_compared_as_they_stand() -> None:
+    broken = pool(requirements=[{"key": "a", "operator": "Gt"}])
+    assert [field.path for field in drift_fields(pool(), broken)] == ["spec.template.spec.requirements"]
+    assert drift_fields(broken, broken) == []
+    odd = node_class(blockDeviceMappings=[{"deviceName": "a", "ebs": {"volumeSize": "big"}}])
+    assert [field.path for field in drift_fields(node_class(), odd)] == ["spec.blockDeviceMappings"]
+    assert [field.path for field in drift_fields(pool(), {**POOL, "spec": {}})] == ["spec.template.spec.nodeClassRef"]
