@@ -54,7 +54,7 @@ def kubelet_of(text: str) -> dict[str, Any]:
 
 
 @given(ANY_SETTINGS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_any_settings_give_a_sound_text_within_the_goal(values: dict[str, Any]) -> None:
     text = user_data(BootSettings(**values))
     assert len(text.encode()) <= GOAL_BYTES

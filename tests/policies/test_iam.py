@@ -222,7 +222,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @for_all(JSON)
 def test_no_document_however_odd_makes_a_rule_fail(rules: Any, content: Any) -> None:
     for rule in (NO_WILDCARD, FITS, SCOPED):

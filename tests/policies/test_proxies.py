@@ -123,7 +123,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(st.text(max_size=3), JSON, max_size=4))
 def test_known_leaves_never_raise_and_never_show_an_unknown(value: dict[str, Any]) -> None:
     assert all(item != UNKNOWN for _, item in known_leaves(proxied(value)))

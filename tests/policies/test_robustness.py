@@ -73,7 +73,7 @@ VALUES = st.recursive(
     max_leaves=25,
 )
 PROPS = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6)
-LIMITS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LIMITS = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 @LIMITS

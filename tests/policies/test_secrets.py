@@ -259,7 +259,7 @@ def test_credentials_of_a_provider_are_judged_only_where_marks_are_known(
     assert rules.on(MARKED, PROVIDER, calls, options=rendered_options()) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @for_all(st.text(alphabet=st.sampled_from("abc:/@=#$ \n'\"{}-_.KEYtoken"), max_size=60))
 def test_no_text_makes_the_search_fail(text: str) -> None:
     list(forms(text + "kind: Config"))
