@@ -16,6 +16,7 @@ from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText
 from floodplain.settings import Settings
 
+from .boot_text import TEXTFILE_DIRECTORY
 from .helm_release import Chart, KubernetesName, PinnedVersion, check_source, merged
 from .monitoring_values import monitoring_values
 
@@ -161,7 +162,7 @@ class MonitoringSettings(ChartSettings):
     storage: QuantityText | None = None
     storage_class: str | None = None
     managed_control_plane: bool = True
-    textfile_directory: str = Field(default="/var/lib/node_exporter/textfile", pattern=r"^(/[A-Za-z0-9_.-]+)+$")
+    textfile_directory: str = Field(default=TEXTFILE_DIRECTORY, pattern=r"^(/[A-Za-z0-9_.-]+)+$")
 
     @model_validator(mode="after")
     def _rules_of_monitoring(self) -> MonitoringSettings:

@@ -61,7 +61,7 @@ class MonitoringArgs(TypedDict, total=False):
     managed_control_plane: bool
     """The control plane cannot be scraped, as on EKS. Default true."""
     textfile_directory: str
-    """Where nodes write the state of their swap. Default `/var/lib/node_exporter/textfile`."""
+    """Where nodes write the state of their swap. Default `/var/lib/node_exporter/textfile_collector`."""
 
 
 class AdditionalChartArgs(TypedDict):

@@ -4,11 +4,13 @@ from .boot_settings import BootSettings
 from .plain import plain_script
 from .plain_settings import PlainSettings
 from .reserve import KernelReserve, kernel_reserve
+from .tuning import TEXTFILE_DIRECTORY
 from .user_data_check import problems_of_user_data
 from .userdata import user_data
 from .weak_points import files_written, weak_points_of_user_data
 
 __all__ = [
+    "TEXTFILE_DIRECTORY",
     "BootSettings",
     "KernelReserve",
     "PlainSettings",

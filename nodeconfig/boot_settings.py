@@ -5,7 +5,6 @@ Limits, eviction thresholds, reserves and taints are the pool's: Karpenter plans
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 
 from pydantic import Field, field_validator, model_validator
@@ -43,7 +42,6 @@ class BootSettings(NodeTuning):
     start_timeout: Duration = "5m"
     power_off_on_failure: bool = True
     system_reserved: dict[str, QuantityText] = Field(default_factory=dict)
-    kubernetes_version: str = "1.34"
     extra_scripts: tuple[str, ...] = ()
 
     @field_validator("start_timeout")
@@ -51,18 +49,6 @@ class BootSettings(NodeTuning):
     def _timeout(cls, value: str) -> str:
         if not TIMEOUT_LEAST_SECONDS <= duration.parse(value) <= TIMEOUT_MOST_SECONDS:
             raise RuleError("must lie between 30s and 12m: Karpenter gives up on a node after 15 minutes", "write 5m")
-        return value
-
-    @field_validator("kubernetes_version")
-    @classmethod
-    def _version(cls, value: str) -> str:
-        match = re.fullmatch(r"1\.([0-9]{1,3})(\.[0-9]+)?", value)
-        if match is None:
-            raise RuleError("is not a Kubernetes version", "write it as 1.34")
-        if int(match[1]) < 33:
-            raise RuleError(
-                "is below 1.33, whose AL2023 kernel (6.1) cannot keep tmpfs out of swap", "use 1.33 or newer"
-            )
         return value
 
     @model_validator(mode="after")

@@ -53,6 +53,10 @@ SwapRatio = Annotated[Decimal, Field(ge=0, le=16), AfterValidator(_exact)]
 """k, swap per byte of MemTotal, in thousandths."""
 
 
+TEXTFILE_DIRECTORY = "/var/lib/node_exporter/textfile_collector"
+"""Where nodes write the state of their swap, and node_exporter must be told to look."""
+
+
 class NodeTuning(Settings):
     """What every node that swaps can be told.
 
@@ -68,7 +72,7 @@ class NodeTuning(Settings):
     page_cluster: int = Field(default=3, ge=0, le=6)
     io_latency: Latency | None = "25ms"
     disk_reserve: BytesText = "20Gi"
-    textfile_directory: AbsolutePath | None = "/var/lib/node_exporter/textfile_collector"
+    textfile_directory: AbsolutePath | None = TEXTFILE_DIRECTORY
     single_process_oom_kill: bool = False
     kubelet_config: dict[str, Any] = Field(default_factory=dict)
 

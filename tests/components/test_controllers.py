@@ -181,7 +181,7 @@ def test_bad_input_is_refused_at_its_key(render: Render, args: dict[str, Any], p
 
 def values(**more: Any) -> dict[str, Any]:
     arguments: dict[str, Any] = {
-        "textfile_directory": "/var/lib/node_exporter/textfile",
+        "textfile_directory": "/var/lib/node_exporter/textfile_collector",
         "retention": "30d",
         "storage": None,
         "storage_class": None,

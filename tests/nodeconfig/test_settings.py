@@ -39,12 +39,6 @@ BAD_BOOT: list[tuple[dict[str, Any], str]] = [
         "startTimeout: '10s' must lie between 30s and 12m: Karpenter gives up on a node after 15 minutes; write 5m",
     ),
     (
-        {"kubernetes_version": "1.32"},
-        "kubernetesVersion: '1.32' is below 1.33, whose AL2023 kernel (6.1) cannot keep tmpfs out of swap; "
-        "use 1.33 or newer",
-    ),
-    ({"kubernetes_version": "latest"}, "kubernetesVersion: 'latest' is not a Kubernetes version; write it as 1.34"),
-    (
         {"io_latency": "25"},
         "ioLatency: '25' is not a latency; write a whole number and us, ms or s, such as 25ms",
     ),
