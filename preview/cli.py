@@ -58,6 +58,7 @@ def report(
     stack: Stack,
     base: Annotated[Optional[str], typer.Option(help="Git revision to compare with.")] = None,
     form: Annotated[Format, typer.Option("--format", help="For whom.")] = Format.terminal,
+    once: Annotated[bool, typer.Option("--once", help="Do not render a second time to see what changes.")] = False,
     root: Root = HERE,
     traceback: Traceback = False,
 ) -> None:
@@ -65,7 +66,7 @@ def report(
     from .report import report as make
 
     with _told(traceback):
-        made = make(stack, root, base)
+        made = make(stack, root, base, twice=not once)
     if form is Format.json:
         from . import jsonform
 

@@ -40,7 +40,7 @@ def _lists(before: list[Any], after: list[Any], path: str) -> Iterator[PropertyC
             for one in sorted({*old, *new}):
                 first = next((item for item in before if item[name] == one), _ABSENT)
                 second = next((item for item in after if item[name] == one), _ABSENT)
-                yield from changes(first, second, f"{path}[{name}={one}]")
+                yield from changes(first, second, join(path, one))
             return
     for place in range(max(len(before), len(after))):
         first = before[place] if place < len(before) else _ABSENT

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .compare import changes
-from .fleet import NODE_POOL, drifting_fields, nodes_at_most, rolls
+from .fleet import NODE_POOL, drifting_fields, nodes_at_most, refused_fields, rolls
 from .model import Diff, PropertyChange, ResourceChange
 from .paths import without_indices
 from .recording import Recorded, Recording
@@ -89,7 +89,7 @@ def _changed(
     elif refused:
         reason = (
             f"the API server refuses an update of {', '.join(refused)}, and the provider does not replace the object "
-            "for it; set replace_on_changes"
+            "for it; set replace_on_changes, or make a new object under another name"
         )
     elif not properties:
         reason = "only renamed; an alias keeps the object"
@@ -107,13 +107,16 @@ def _changed(
 def _properties(old: Recorded, new: Recorded, after: Mapping[str, Recorded]) -> Iterator[PropertyChange]:
     ignored = tuple(str(path) for path in new.options.get("ignoreChanges", ()))
     provider = after.get(new.provider)
-    drifting = drifting_fields(old, new)
+    drifting, refused = drifting_fields(old, new), refused_fields(old, new)
     for change in changes(old.inputs, new.inputs):
         if _ignored(change.path, ignored):
             continue
+        effect = effect_of(new, change.path, provider.inputs if provider else None)
+        if any(_within(change.path, field) for field in refused):
+            effect = "refused"
         yield change.model_copy(
             update={
-                "effect": effect_of(new, change.path, provider.inputs if provider else None),
+                "effect": effect,
                 "drift": any(_within(change.path, field) for field in drifting),
             }
         )

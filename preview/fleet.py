@@ -26,6 +26,13 @@ def drifting_fields(old: Recorded, new: Recorded) -> tuple[str, ...]:
     return tuple(field.path for field in _drift(old, new))
 
 
+def refused_fields(old: Recorded, new: Recorded) -> tuple[str, ...]:
+    """Paths of edits that the CRDs' own immutability rules refuse."""
+    if not new.type.endswith((NODE_POOL, NODE_CLASS)):
+        return ()
+    return tuple(violation.path for violation in crd.changed_immutably(_manifest(old), _manifest(new)))
+
+
 def _drift(old: Recorded, new: Recorded) -> list[crd.DriftedField]:
     if not new.type.endswith((NODE_POOL, NODE_CLASS)):
         return []

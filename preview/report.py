@@ -16,9 +16,9 @@ from .render import Rendering, render
 from .tree import tree
 
 
-def report(stack: str, root: Path, base: str | None = None) -> Report:
+def report(stack: str, root: Path, base: str | None = None, *, twice: bool = True) -> Report:
     """Render, check and, with a `base` revision, compare. Raises PreviewError."""
-    rendering = render(stack, root)
+    rendering = render(stack, root, twice=twice)
     findings = check(rendering)
     diff = None
     if base:

@@ -25,8 +25,6 @@ def test_a_program_is_run_in_both_modes_with_the_settings_of_its_stack(sample: S
     assert plan["spec"]["limits"]["cpu"] == "96"
     assert rendering.apply.one(":Secret").inputs["stringData"] == {
         "<secret>": {"token": "placeholder-of-the-secret-test:token"}
-    } or rendering.apply.one(":Secret").inputs["stringData"] == {
-        "token": {"<secret>": "placeholder-of-the-secret-test:token"}
     }
 
 

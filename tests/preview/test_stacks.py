@@ -1,0 +1,80 @@
+"""The four stacks of this checkout: sound, and equal to the golden files that a reader can browse."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from preview import document, markdown, terminal
+from preview.checks import check
+from preview.paths import leaves
+from preview.recording import Recording
+from preview.render import Rendering, render
+from preview.report import build
+from preview.wire import UNKNOWN, reveal
+
+CHECKOUT = Path(__file__).parent.parent.parent
+STACKS = ("dev", "hotosm", "prod", "staging")
+
+
+def _inputs(recording: Recording) -> dict[str, Any]:
+    """Every value of every registration but for the outputs that components register."""
+    resources = document.of(recording)["resources"]
+    return dict(leaves({one["urn"]: {**one, "outputs": None} for one in resources}))
+
+
+@lru_cache
+def rendering(stack: str) -> Rendering:
+    return render(stack, CHECKOUT, twice=False)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_stack_has_no_errors(stack: str) -> None:
+    assert [str(finding.problem) for finding in check(rendering(stack)) if finding.severity == "error"] == []
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_what_a_stack_asks_for_is_as_recorded(stack: str, golden: Any) -> None:
+    head = f"# What the stack {stack} asks the engine for, with stand-ins for what AWS and the cluster decide.\n"
+    text = head + document.as_yaml(document.of(rendering(stack).apply))
+    golden.check(f"preview/golden/{stack}.apply.yaml", text)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_before_the_first_update_only_the_recorded_places_are_unknown_and_all_else_is_the_same(
+    stack: str, golden: Any
+) -> None:
+    plan, apply = (_inputs(recording) for recording in (rendering(stack).plan, rendering(stack).apply))
+    unknown = {path for path, value in plan.items() if value == UNKNOWN}
+    assert {path: value for path, value in plan.items() if path not in unknown} == {
+        path: value for path, value in apply.items() if path not in unknown
+    }
+    places = {
+        resource.urn: [path for path, value in leaves(reveal(dict(resource.inputs))) if value == UNKNOWN]
+        for resource in rendering(stack).plan.resources
+    }
+    head = f"# What of the stack {stack} is known only after the update; all else is as in {stack}.apply.yaml.\n"
+    text = head + document.as_yaml([{"urn": urn, "unknown": paths} for urn, paths in places.items() if paths])
+    golden.check(f"preview/golden/{stack}.plan.yaml", text)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_what_a_stack_s_report_says_is_as_recorded(stack: str, golden: Any) -> None:
+    made = build(rendering(stack), check(rendering(stack)))
+    golden.check(f"preview/golden/{stack}.report.txt", terminal.text(made, width=100))
+    golden.check(f"preview/golden/{stack}.report.md", markdown.text(made))
+
+
+def test_a_stack_renders_alike_in_a_second_process() -> None:
+    assert render("prod", CHECKOUT).unstable == ()
+
+
+def test_irsa_on_fargate_leaves_only_the_arns_of_the_cluster_s_identity_provider_unknown(edited: Any) -> None:
+    def irsa(config: dict[str, Any]) -> None:
+        config["floodplain:karpenter"].update({"credentials": "Irsa", "runsOn": "Fargate"})
+
+    found = [str(finding.problem) for finding in check(edited("prod", irsa)) if finding.severity == "error"]
+    assert found == []
