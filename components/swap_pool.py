@@ -156,7 +156,7 @@ class DiskSettings(Settings):
     kept for container images and logs.
     """
 
-    per_memory: float = Field(default=1.0, ge=0, le=64)
+    per_memory: float = Field(default=1.0, gt=0, le=64)
     images: QuantityText = "20Gi"
 
 
