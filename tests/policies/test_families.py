@@ -101,8 +101,8 @@ BY_HAND = "#!/bin/bash\nset -e\nmem_kib=1\nswap_kib=$((mem_kib * 3))\nswapon /sw
 @pytest.mark.parametrize(
     ("boots", "ratio"),
     [
-        (user_data(BootSettings(swap_ratio=2, kubernetes_version="1.34")), 2),
-        (user_data(BootSettings(swap_ratio=1.5, kubernetes_version="1.34")), 1.5),
+        (user_data(BootSettings(swap_ratio=2)), 2),
+        (user_data(BootSettings(swap_ratio=1.5)), 1.5),
         (BY_HAND, 3),
         ("#!/bin/bash\nbytes=$(($(awk '/MemTotal/ {print $2}' /proc/meminfo) * 1024))\nswapon /x\n", None),
         ("#!/bin/bash\nset -e\n# ram * 4\nswapon /x\n", None),

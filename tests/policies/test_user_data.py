@@ -17,8 +17,8 @@ CLOSED, ENDS = "swap-fails-closed", "failed-swap-ends-the-node-in-protected-stac
 DISK, DAEMONS, RESERVE = "swap-is-taken-off-allocatable-disk", "daemons-stay-in-memory", "kernel-reserve-follows-memory"
 ALL = (FORM, AGREE, IN_SIGHT, CLOSED, ENDS, DISK, DAEMONS, RESERVE)
 
-BOOT = user_data(BootSettings(swap_ratio=2, kubernetes_version="1.34", system_reserved={"memory": "256Mi"}))
-NO_SWAP = user_data(BootSettings(swap_ratio=0, kubernetes_version="1.34"))
+BOOT = user_data(BootSettings(swap_ratio=2, system_reserved={"memory": "256Mi"}))
+NO_SWAP = user_data(BootSettings(swap_ratio=0))
 KUBELET: dict[str, Any] = {"evictionHard": {"memory.available": "256Mi"}, "systemReserved": {"memory": "256Mi"}}
 
 
