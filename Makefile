@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PULUMI_ERROR_OUTPUT_STRING := true
 
-.PHONY: setup preview test golden lint format benchmark lock hooks clean
+.PHONY: setup preview test golden docs lint format benchmark lock hooks clean
 
 setup: $(VENV)/.installed
 
@@ -28,6 +28,9 @@ test: setup
 golden: setup
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --refresh-golden
 	@git --no-pager diff --stat -- tests
+
+docs: setup
+	@$(BIN)/python -m docs.tables
 
 format: setup
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
