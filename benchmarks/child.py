@@ -12,22 +12,47 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Started between this process and the command. The kernel carries the peak memory of whoever starts a program over
-# into the program's own figure, so a large parent would be measured instead of a small child.
+# into the program's own figure, so a large parent would be measured instead of a small child. Processes that the
+# command starts are added up while they run (shared pages once), since the kernel's figure is of one process only.
 _STARTER = """
-import json, os, sys, time
+import json, os, sys, threading, time
+
+def resident(process):
+    try:
+        with open(f"/proc/{process}/smaps_rollup") as file:
+            kib = sum(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+        children = []
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/children") as file:
+                children += file.read().split()
+    except OSError:
+        return 0
+    return kib * 1024 + sum(map(resident, children))
+
+peak = 0
+def watch():
+    global peak
+    while not ended.wait(0.05):
+        peak = max(peak, resident(child))
+
+ended = threading.Event()
 started = time.perf_counter()
 child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+watcher = threading.Thread(target=watch)
+watcher.start()
 _, status, usage = os.wait4(child, 0)
 seconds = time.perf_counter() - started
+ended.set()
+watcher.join()
 code = os.waitstatus_to_exitcode(status)
 with open(sys.argv[1], "w") as file:
-    json.dump({"seconds": seconds, "rss_bytes": usage.ru_maxrss * 1024, "code": code}, file)
+    json.dump({"seconds": seconds, "rss_bytes": max(peak, usage.ru_maxrss * 1024), "code": code}, file)
 """
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a command took: seconds from start to end, and the most memory that was resident."""
+    """What a command took: seconds from start to end, and the most memory that was resident in all its processes."""
 
     seconds: float
     rss_bytes: int

@@ -41,7 +41,7 @@ class Judgement:
 @cache
 def base() -> Rendering:
     """The stack that every case changes, rendered once."""
-    return render(BASE_STACK, ROOT, twice=False)
+    return render(BASE_STACK, ROOT)
 
 
 @cache
@@ -67,7 +67,7 @@ def _of_stack(stack: dict[str, Any] | str, folder: Path) -> Judgement:
         content = yaml.safe_load((ROOT / "stacks" / path.name).read_text(encoding="utf-8"))
         path.write_text(yaml.safe_dump({"config": edited(content["config"], stack)}), encoding="utf-8")
     try:
-        return _judged(check(render(BASE_STACK, root, twice=False)))
+        return _judged(check(render(BASE_STACK, root)))
     except PreviewError as error:
         return Judgement("refuses", tuple(error.lines))
 

@@ -32,7 +32,9 @@ def run(options: Sequence[str] = ()) -> list[Row]:
         environment = warm_environment(Path(folder) / "bytecode")
         cost = median(_command("prod", ROOT), ROOT, environment, times=5)
         rows.append(at_most("preview of prod, warm, median of 5", "s", cost.seconds, 2.0))
-        rows.append(at_most("preview of prod, resident at most", "MB", cost.rss_bytes / 1_000_000, 200))
+        rows.append(
+            at_most("preview of prod, most memory of its processes together", "MB", cost.rss_bytes / 1_000_000, 200)
+        )
         rows += _growth(Path(folder), environment)
     rows.append(user_data())
     rows += _tests(run_them="--tests" in options)
