@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from docs import component_tables, fact_tables, key_tables, samples
+from docs import benchmark_tables, component_tables, fact_tables, key_tables, samples
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,6 +23,8 @@ MAKERS: dict[str, Callable[..., str]] = {
     "types": component_tables.types,
     "stack keys": key_tables.stack_keys,
     "commands": key_tables.commands,
+    "caught": benchmark_tables.caught,
+    "missed": benchmark_tables.missed,
     "charts": fact_tables.charts,
     "versions": fact_tables.versions,
     "events": fact_tables.events,
