@@ -5,6 +5,7 @@ What takes time to import is imported by the command that needs it.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -58,15 +59,20 @@ def report(
     stack: Stack,
     base: Annotated[Optional[str], typer.Option(help="Git revision to compare with.")] = None,
     form: Annotated[Format, typer.Option("--format", help="For whom.")] = Format.terminal,
-    once: Annotated[bool, typer.Option("--once", help="Do not render a second time to see what changes.")] = False,
+    elsewhere: Annotated[
+        bool, typer.Option("--elsewhere", help="Render the second time in another process: slower, finds more.")
+    ] = False,
     root: Root = HERE,
     traceback: Traceback = False,
 ) -> None:
     """What a stack would create, its pools, and what is wrong. Status 1 if there are errors."""
+    from .again import Again
+
+    again = Again(stack, root) if elsewhere else None
     from .report import report as make
 
     with _told(traceback):
-        made = make(stack, root, base, twice=not once)
+        made = make(stack, root, base, again)
     if form is Format.json:
         from . import jsonform
 
@@ -94,7 +100,7 @@ def dump(
     from .render import render
 
     with _told():
-        _write(form.write(render(stack, root, twice=False), plan=plan))
+        _write(form.write(render(stack, root), plan=plan))
 
 
 @app.command("list")
@@ -170,4 +176,6 @@ def _write(text: bytes | str) -> None:
 
 
 def main() -> None:
+    # A short life with many imports: the collector would go through what they made hundreds of times.
+    gc.set_threshold(200_000, 10, 10)
     app(prog_name="python -m preview")

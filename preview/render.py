@@ -5,17 +5,21 @@ Everything that can keep a stack from being rendered becomes a PreviewError with
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pulumi import RunError
 
 from floodplain.problem import Problem
 
-from . import missing_outputs, stackfile
+from . import document, missing_outputs, stackfile
 from .again import Again
+from .beside import Beside
 from .monitor import Answers
 from .outputs import Apply, Plan
 from .problems import PreviewError
@@ -44,21 +48,45 @@ class Rendering:
         return self.stackfile.stack
 
 
-def render(stack: str, root: Path, *, twice: bool = True) -> Rendering:
-    """Run the program of `root` for `stack`. Raises PreviewError.
+def render(stack: str, root: Path, *, twice: bool = False, again: Again | None = None) -> Rendering:
+    """Run the program of `root` for `stack` in both modes. Raises PreviewError.
 
-    `twice` runs both modes again in a second process beside this one, to find what differs between two runs.
+    `twice` runs `apply` again to find what differs from run to run; `again` is another process that runs both.
     """
-    settings = stackfile.load(root, stack)
-    again = Again(stack, root) if twice else None
-    try:
-        plan, apply = run(settings, root, Plan()), run(settings, root, Apply())
-    except PreviewError:
+    with ExitStack() as cleaning:
         if again:
-            again.stop()
-        raise
-    unstable = again.differences(plan, apply) if again else ()
-    return Rendering(settings, plan, apply, unstable, _missing(settings, root, apply))
+            cleaning.callback(again.stop)
+        settings = stackfile.load(root, stack)
+        plan = run(settings, root, Plan())
+        beside = Beside(lambda: _document(run(settings, root, Apply())).encode()) if twice and not again else None
+        if beside:
+            cleaning.callback(beside.stop)
+        apply = run(settings, root, Apply())
+        unstable: tuple[str, ...] = ()
+        if again:
+            first = {"plan": document.of(plan), "apply": document.of(apply)}
+            unstable = differences(first, again.documents())
+        elif beside:
+            unstable = differences({"apply": document.of(apply)}, {"apply": json.loads(beside.result())})
+        return Rendering(settings, plan, apply, unstable, _missing(settings, root, apply))
+
+
+def _document(recording: Recording) -> str:
+    return json.dumps(document.of(recording))
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str, ...]:
+    """`MODE URN` for each resource, `MODE PART` for each other part, that is not the same byte for byte."""
+    found: list[str] = []
+    for mode in first:
+        one, two = first[mode], second[mode]
+        if json.dumps(one) == json.dumps(two):
+            continue
+        before, after = ({item["urn"]: json.dumps(item) for item in each["resources"]} for each in (one, two))
+        places = sorted(urn for urn in before | after if before.get(urn) != after.get(urn))
+        places += [part for part in one if part != "resources" and json.dumps(one[part]) != json.dumps(two[part])]
+        found += [f"{mode} {place}" for place in places or ["order"]]
+    return tuple(found)
 
 
 def _missing(settings: stackfile.StackFile, root: Path, apply: Recording) -> dict[tuple[str, str], str]:

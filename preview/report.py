@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from . import wire
+from .again import Again
 from .checks import check
 from .expected_unknowns import reason_for
 from .finding import Finding, ordered
@@ -16,9 +17,12 @@ from .render import Rendering, render
 from .tree import tree
 
 
-def report(stack: str, root: Path, base: str | None = None, *, twice: bool = True) -> Report:
-    """Render, check and, with a `base` revision, compare. Raises PreviewError."""
-    rendering = render(stack, root, twice=twice)
+def report(stack: str, root: Path, base: str | None = None, again: Again | None = None) -> Report:
+    """Render twice, check and, with a `base` revision, compare. Raises PreviewError.
+
+    `again` is another process that renders the second time; without it this one does.
+    """
+    rendering = render(stack, root, twice=True, again=again)
     findings = check(rendering)
     diff = None
     if base:

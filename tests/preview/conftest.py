@@ -38,7 +38,7 @@ def rendered(sample: Callable[..., Path]) -> Callable[..., Rendering]:
     """`rendered("nulls", config={...})`: the same, rendered once in each mode."""
 
     def make(name: str, config: dict[str, Any] | None = None) -> Rendering:
-        return render("dev", sample(name, config), twice=False)
+        return render("dev", sample(name, config))
 
     return make
 
@@ -55,6 +55,6 @@ def edited(tmp_path: Path) -> Callable[..., Rendering]:
         content = yaml.safe_load((CHECKOUT / "stacks" / f"Pulumi.{stack}.yaml").read_text())
         edit(content["config"])
         (root / "stacks" / f"Pulumi.{stack}.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
-        return render(stack, root, twice=False)
+        return render(stack, root)
 
     return make

@@ -61,7 +61,7 @@ def test_a_stack_is_compared_with_what_another_revision_wants(repository: Path) 
     content = yaml.safe_load(path.read_text())
     content["config"]["floodplain:pools"][0]["limits"]["memory"] = "3Ti"
     path.write_text(yaml.safe_dump(content))
-    made = report("prod", repository, "HEAD", twice=False)
+    made = report("prod", repository, "HEAD")
     assert made.diff is not None
     assert made.diff.base == f"HEAD ({git(repository, 'rev-parse', 'HEAD')[:12]})"
     assert made.diff.note == ()
@@ -94,7 +94,7 @@ def test_a_base_without_a_preview_program_says_so(small: Path) -> None:
         None,
         ("That revision has no preview program, so everything is shown as new.",),
     )
-    made = report("dev", small, "HEAD", twice=False)
+    made = report("dev", small, "HEAD")
     assert made.diff is not None
     assert {change.action for change in made.diff.changes} == {"create"}
 

@@ -38,19 +38,19 @@ def test_a_sound_stack_ends_with_status_0_and_no_colours(sample: Sample) -> None
 
 
 def test_errors_end_with_status_1_after_the_whole_report(sample: Sample) -> None:
-    done = run("report", "--stack", "dev", "--root", str(sample("unknowns")), "--once")
+    done = run("report", "--stack", "dev", "--root", str(sample("unknowns")))
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.endswith("1 error, 0 warnings: not ready\n")
 
 
 def test_settings_that_are_refused_are_told_on_stderr_without_traceback(sample: Sample) -> None:
-    done = run("report", "--stack", "dev", "--root", str(sample("run_error")), "--once")
+    done = run("report", "--stack", "dev", "--root", str(sample("run_error")))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == ("stacks/Pulumi.dev.yaml has 2 problem(s):\n  test:a: is wrong\n  test:b: is wrong, too\n")
 
 
 def test_a_fault_shows_its_calls_when_asked(sample: Sample) -> None:
-    done = run("report", "--stack", "dev", "--root", str(sample("fault")), "--traceback", "--once")
+    done = run("report", "--stack", "dev", "--root", str(sample("fault")), "--traceback")
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stderr and "Traceback" in done.stderr
 
@@ -65,9 +65,7 @@ def invoke() -> Callable[..., tuple[int, str]]:
 
 
 def test_the_machine_s_form_is_json_alone(sample: Sample, invoke: Callable[..., tuple[int, str]]) -> None:
-    status, output = invoke(
-        "report", "--stack", "dev", "--format", "json", "--root", str(sample("good", TOKEN)), "--once"
-    )
+    status, output = invoke("report", "--stack", "dev", "--format", "json", "--root", str(sample("good", TOKEN)))
     assert status == 0
     assert json.loads(output)["stack"] == "dev"
 
