@@ -23,7 +23,7 @@ def text(page: str) -> str:
 
 
 def test_tests_named_on_pages_exist() -> None:
-    named = {span for page in PAGES for span in code_spans(page) if span.startswith("tests/")}
+    named = {span for page in PAGES for span in code_spans(page) if span.startswith("tests/") and "*" not in span}
     assert len(named) >= 12
     missing = []
     for one in sorted(named):
