@@ -13,7 +13,7 @@ import pytest
 from google.protobuf import json_format, struct_pb2
 from pulumi.runtime.proto import errors_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 
-from components.package_schema import package_schema
+from components.package import package_schema
 from preview.monitor import RecordingMonitor
 
 POOL = {
