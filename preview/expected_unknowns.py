@@ -25,11 +25,6 @@ EXPECTED: tuple[Expected, ...] = (
     Expected("aws:iam/rolePolicyAttachment:RolePolicyAttachment", "policyArn", "the ARN of the policy"),
     Expected("aws:iam/role:Role", "assumeRolePolicy", "the identity provider of the cluster (IRSA)"),
     Expected("aws:sqs/queuePolicy:QueuePolicy", "queueUrl", "the URL of the queue"),
-    Expected(
-        "kubernetes:helm.sh/v3:Release",
-        r"values\.serviceAccount\.annotations\[\"eks\.amazonaws\.com/role-arn\"\]",
-        "the ARN of the chart's role (IRSA)",
-    ),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import yaml
@@ -50,13 +51,10 @@ def ceiling(document: PoolDocument, kind: PoolType | None = None) -> int:
     return min(counts if limits.nodes is None else [*counts, limits.nodes])
 
 
+@cache
 def _memory_counted(kind: PoolType) -> int:
-    known = _catalogue().get(kind.name)
+    known = next((one for one in catalogue.load() if one.name == kind.name), None)
     return catalogue.allocatable(known).capacity_memory_bytes if known else kind.memory_bytes
-
-
-def _catalogue() -> Mapping[str, catalogue.InstanceType]:
-    return {kind.name: kind for kind in catalogue.load()}
 
 
 def entries(rendering: Rendering) -> Iterator[PoolEntry]:

@@ -23,7 +23,7 @@ controller = kubernetes.helm.v3.Release(
     skip_crds=True,
     values={
         "settings": {"clusterName": "small"},
-        "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": role.arn}},
+        "serviceAccount": {"annotations": {"example.com/role": role.name}},
         # A null takes the chart's default away.
         "priorityClassName": None,
     },
