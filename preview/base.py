@@ -66,7 +66,9 @@ def resolve(root: Path, revision: str) -> str:
     """The commit of a revision. Raises PreviewError, with what to do, when git does not have it."""
     inside = _git(root, "rev-parse", "--is-inside-work-tree")
     if inside.returncode != 0:
-        raise PreviewError([Problem("--base", "needs a git checkout", "clone the repository", revision)])
+        said = inside.stderr.strip().splitlines()[:1] or ["nothing"]
+        remedy = f"git says: {said[0].removeprefix('fatal: ')}"
+        raise PreviewError([Problem("--base", "needs a git checkout", remedy, revision)])
     found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if found.returncode == 0:
         return found.stdout.strip()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pulumi import RunError
+from pulumi.errors import InputPropertiesError, InputPropertyError, RunError
 
 from floodplain.problem import Problem
 
@@ -111,6 +111,10 @@ def run(settings: stackfile.StackFile, root: Path, answers: Answers) -> Recordin
         )
     except RunError as error:
         raise PreviewError(str(error).splitlines()) from error
+    except InputPropertiesError as error:
+        raise PreviewError(str(error).splitlines()) from error
+    except InputPropertyError as error:
+        raise PreviewError([f"{error.property_path}: {error.reason}"]) from error
     except DuplicateUrnError as error:
         remedy = "give one of them another name; the engine refuses the second"
         raise PreviewError(Problem(urn, "is registered twice", remedy) for urn in error.urns) from error

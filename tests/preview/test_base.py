@@ -125,7 +125,8 @@ def test_a_shallow_clone_says_how_to_deepen_it(small: Path, tmp_path: Path) -> N
 
 def test_a_folder_outside_git_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert line_of(tmp_path, "main") == "--base: 'main' needs a git checkout; clone the repository"
+    line = line_of(tmp_path, "main")
+    assert line.startswith("--base: 'main' needs a git checkout; git says: not a git repository")
 
 
 def test_a_revision_that_looks_like_an_option_is_no_option(small: Path) -> None:

@@ -57,6 +57,15 @@ def test_a_run_error_is_told_line_by_line(sample: Sample) -> None:
     )
 
 
+def test_arguments_that_a_component_refuses_are_told_by_their_path(sample: Sample) -> None:
+    assert lines_of(sample("refused_arguments")) == ("size: is too small",)
+    assert lines_of(sample("refused_arguments", {"several": "yes"})) == (
+        "Strict has 2 problem(s):",
+        "  size: is too small",
+        "  color: is unknown",
+    )
+
+
 def test_a_fault_of_the_program_names_its_line(sample: Sample) -> None:
     assert lines_of(sample("fault")) == (
         "__main__.py:5: fails with ZeroDivisionError: division by zero; run with --traceback to see the calls",
