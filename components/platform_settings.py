@@ -6,13 +6,14 @@ Not for what a single part means: each part's own settings say that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from floodplain import quantity
-from floodplain.problem import RuleError, raise_rules
+from floodplain.problem import RuleError
+from floodplain.rules import RuledSettings, rule
 from floodplain.settings import Settings
 
 from .cluster import Cluster, ClusterVersions
@@ -50,7 +51,7 @@ class ImageSettings(Settings):
     agent: ImageDigest | None = None
 
 
-class PlatformSettings(Settings):
+class PlatformSettings(RuledSettings):
     """Everything about a platform that can be checked without the cloud."""
 
     cluster: Cluster
@@ -62,10 +63,33 @@ class PlatformSettings(Settings):
     protected: bool = False
     tags: dict[str, str] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _rules(self) -> PlatformSettings:
-        raise_rules(_broken_rules(self))
-        return self
+    @rule("cluster", "karpenter")
+    def _karpenter_can_be_installed(self) -> Iterator[RuleError]:
+        # Also where it is not installed by us: its version must go with the cluster, whoever installed it.
+        yield from installation_problems(
+            KarpenterInstallation.model_construct(cluster=self.cluster, karpenter=self.karpenter)
+        )
+
+    @rule("install_karpenter", "karpenter")
+    def _role_of_existing_karpenter_is_named(self) -> Iterator[RuleError]:
+        if not self.install_karpenter and self.karpenter.node_role_name is None:
+            yield RuleError(
+                "is needed when the cluster keeps the Karpenter it has (installKarpenter: false)",
+                "name the IAM role its nodes use",
+                ("karpenter", "node_role_name"),
+            )
+
+    @rule("protected", each="pools")
+    def _pool_suits_the_stack(self, pool: SwapPool) -> Iterator[RuleError]:
+        yield from stack_problems(pool, protected=self.protected)
+
+    @rule(each="pools")
+    def _pool_can_launch_a_node(self, pool: SwapPool) -> Iterator[RuleError]:
+        yield from _limit_problems(pool)
+
+    @rule("pools")
+    def _pools_differ(self) -> Iterator[RuleError]:
+        yield from _twins(self.pools)
 
     @property
     def cluster_versions(self) -> ClusterVersions:
@@ -78,20 +102,11 @@ class PlatformSettings(Settings):
         )
 
 
-def _broken_rules(platform: PlatformSettings) -> Iterator[RuleError]:
-    # Also without installing it: the version must go with the cluster, whoever installed Karpenter.
-    yield from installation_problems(
-        KarpenterInstallation.model_construct(cluster=platform.cluster, karpenter=platform.karpenter)
-    )
-    if not platform.install_karpenter and platform.karpenter.node_role_name is None:
-        yield RuleError(
-            "is needed when the cluster keeps the Karpenter it has (installKarpenter: false)",
-            "name the IAM role its nodes use",
-            ("karpenter", "node_role_name"),
-        )
+def _twins(pools: Sequence[SwapPool]) -> Iterator[RuleError]:
+    """Pools that share a name or a taint."""
     names: dict[str, int] = {}
     taints: dict[tuple[str, str], int] = {}
-    for index, pool in enumerate(platform.pools):
+    for index, pool in enumerate(pools):
         first = names.setdefault(pool.name, index)
         if first != index:
             yield RuleError(
@@ -99,15 +114,13 @@ def _broken_rules(platform: PlatformSettings) -> Iterator[RuleError]:
             )
         taint = (pool.node_taint.key, pool.node_taint.value)
         first = taints.setdefault(taint, index)
-        if first != index and pool.name != platform.pools[first].name:
+        if first != index and pool.name != pools[first].name:
             yield RuleError(
                 f"is the taint of pools[{first}] too, so their pods would mix",
                 "give each pool its own taint",
                 ("pools", index, "taint"),
                 "=".join(taint),
             )
-        for found in (*stack_problems(pool, protected=platform.protected), *_limit_problems(pool)):
-            yield RuleError(found.rule, found.remedy, ("pools", index, *found.path), found.value)
 
 
 def _limit_problems(pool: SwapPool) -> Iterator[RuleError]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText
@@ -80,16 +81,24 @@ class SelectorTerm(Settings):
         return {"id": self.id} if self.id else {"tags": dict(sorted(self.tags.items()))}
 
 
-def check_terms(terms: tuple[SelectorTerm, ...], id_prefix: str) -> tuple[SelectorTerm, ...]:
-    """Refuse ids of another kind and terms given twice."""
-    seen: list[SelectorTerm] = []
-    for index, term in enumerate(terms):
-        if term.id and not re.fullmatch(rf"{id_prefix}-[0-9a-z]+", term.id):
-            raise RuleError(f"is not an id of this kind ({id_prefix}-...)", "check it", (index, "id"), term.id)
-        if term in seen:
-            raise RuleError("is given twice", "remove one", (index,), term.manifest())
-        seen.append(term)
-    return terms
+def _terms(id_prefix: str) -> AfterValidator:
+    """Refuse ids of another kind, and terms given twice."""
+
+    def check(terms: tuple[SelectorTerm, ...]) -> tuple[SelectorTerm, ...]:
+        seen: list[SelectorTerm] = []
+        for index, term in enumerate(terms):
+            if term.id and not re.fullmatch(rf"{id_prefix}-[0-9a-z]+", term.id):
+                raise RuleError(f"is not an id of this kind ({id_prefix}-...)", "check it", (index, "id"), term.id)
+            if term in seen:
+                raise RuleError("is given twice", "remove one", (index,), term.manifest())
+            seen.append(term)
+        return terms
+
+    return AfterValidator(check)
+
+
+SubnetTerms = Annotated[tuple[SelectorTerm, ...], Field(max_length=30), _terms("subnet")]
+SecurityGroupTerms = Annotated[tuple[SelectorTerm, ...], Field(max_length=30), _terms("sg")]
 
 
 class VolumeType(StrEnum):

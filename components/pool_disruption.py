@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 
 from pydantic import Field, model_validator
@@ -78,22 +79,23 @@ class DisruptionSettings(Settings):
             return self.termination_grace_period
         return duration.text(duration.parse(longest_job) + GRACE_BEYOND_LONGEST_JOB_SECONDS)
 
-    def check_longest_job(self, longest_job: str) -> None:
-        """Refuse settings under which a node's end would cut off the longest job.
+    def longest_job_problems(self, longest_job: str) -> Iterator[RuleError]:
+        """Settings under which a node's end would cut off the longest job.
 
         Karpenter's expiry and grace period override do-not-disrupt and budgets (karpenter.sh, disruption).
         """
         wanted = duration.parse(longest_job)
-        if self.expire_after != "Never" and duration.parse(self.expire_after) < wanted:
-            raise RuleError(
-                f"is shorter than the longest job ({longest_job}), which node expiry would cut off",
+        if self.expire_after != duration.NEVER and duration.parse(self.expire_after) < wanted:
+            by_default = "" if "expire_after" in self.model_fields_set else "(the default) "
+            yield RuleError(
+                f"{by_default}is shorter than the longest job ({longest_job}), which node expiry would cut off",
                 f"set it to {longest_job} or more, or to Never",
                 ("disruption", "expireAfter"),
                 self.expire_after,
             )
         grace = self.termination_grace_period
         if grace is not None and duration.parse(grace) < wanted:
-            raise RuleError(
+            yield RuleError(
                 f"is shorter than the longest job ({longest_job}); at its end pods are killed",
                 f"set it to {longest_job} or more, or leave it out",
                 ("disruption", "terminationGracePeriod"),

@@ -15,13 +15,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from floodplain import quantity
 from floodplain.duration import Duration
-from floodplain.problem import RuleError, raise_rules
+from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText
+from floodplain.rules import RuledSettings, rule
 from floodplain.settings import Settings
 
 from .cluster import ClusterVersions
 from .pool_boot import boot_problems
-from .pool_cloud import AmiSettings, RootVolume, SelectorTerm, check_terms
+from .pool_cloud import AmiSettings, RootVolume, SecurityGroupTerms, SubnetTerms
 from .pool_disruption import DisruptionSettings
 from .pool_kubelet import KubeletSettings
 from .pool_types import Architecture, family_problems
@@ -35,6 +36,10 @@ PAUSE_IMAGE = "registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff
 _POOL_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 _LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+_TAGS_OF_KARPENTER = re.compile(
+    r"eks:eks-cluster-name|kubernetes\.io/cluster/.*|karpenter\.sh/node(pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
+)
 
 
 def _pool_name(name: str) -> str:
@@ -167,7 +172,7 @@ class PriorityClassSettings(Settings):
     preempts: bool = False
 
 
-class SwapPool(Settings):
+class SwapPool(RuledSettings):
     """One swap-backed pool, as it stands under `pools` in a stack file."""
 
     name: PoolName
@@ -184,8 +189,8 @@ class SwapPool(Settings):
     disk: DiskSettings = DiskSettings()
     kubelet: KubeletSettings = KubeletSettings()
     single_process_oom_kill: bool = False
-    subnets: tuple[SelectorTerm, ...] = Field(default=(), max_length=30)
-    security_groups: tuple[SelectorTerm, ...] = Field(default=(), max_length=30)
+    subnets: SubnetTerms = ()
+    security_groups: SecurityGroupTerms = ()
     root_volume: RootVolume = RootVolume()
     longest_job: Duration = "48h"
     disruption: DisruptionSettings = DisruptionSettings()
@@ -198,11 +203,6 @@ class SwapPool(Settings):
     extra_scripts: tuple[str, ...] = ()
     tags: dict[str, str] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _rules(self) -> SwapPool:
-        raise_rules(_broken_rules(self))
-        return self
-
     @property
     def node_taint(self) -> Taint:
         """The taint as set, or `floodplain.dev/pool=<name>:NoSchedule`."""
@@ -213,41 +213,43 @@ class SwapPool(Settings):
         """Name of the RuntimeClass and of the PriorityClass."""
         return f"floodplain-{self.name}"
 
+    @rule("disruption", "longest_job")
+    def _jobs_outlive_no_node(self) -> Iterator[RuleError]:
+        yield from self.disruption.longest_job_problems(self.longest_job)
 
-_TAGS_OF_KARPENTER = re.compile(
-    r"eks:eks-cluster-name|kubernetes\.io/cluster/.*|karpenter\.sh/node(pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
-)
+    @rule("tags")
+    def _tags_are_free(self) -> Iterator[RuleError]:
+        for key, value in self.tags.items():
+            if not key or _TAGS_OF_KARPENTER.fullmatch(key):
+                yield RuleError("is a tag that Karpenter sets itself", "remove it", ("tags", key), value)
 
+    @rule("labels")
+    def _labels_are_free(self) -> Iterator[RuleError]:
+        for key, value in self.labels.items():
+            if key == POOL_LABEL or "karpenter.sh" in key or key == "kubernetes.io/hostname":
+                yield RuleError("is a label that is set for you", "remove it", ("labels", key), value)
 
-def _broken_rules(pool: SwapPool) -> Iterator[RuleError]:
-    for key, terms, prefix in (("subnets", pool.subnets, "subnet"), ("security_groups", pool.security_groups, "sg")):
-        try:
-            check_terms(terms, prefix)
-        except RuleError as error:
-            yield RuleError(error.rule, error.remedy, (key, *error.path), error.value)
-    try:
-        pool.disruption.check_longest_job(pool.longest_job)
-    except RuleError as error:
-        yield error
-    for key in pool.tags:
-        if not key or _TAGS_OF_KARPENTER.fullmatch(key):
-            yield RuleError("is a tag that Karpenter sets itself", "remove it", ("tags", key), pool.tags[key])
-    for key in pool.labels:
-        if key == POOL_LABEL or "karpenter.sh" in key or key == "kubernetes.io/hostname":
-            yield RuleError("is a label that is set for you", "remove it", ("labels", key), pool.labels[key])
-    for index, value in enumerate(pool.vcpus):
-        if value < 1 or value in pool.vcpus[:index]:
-            yield RuleError("is not a number of vCPUs, or is given twice", "mend the list", ("vcpus", index), value)
-    yield from boot_problems(pool)
-    yield from family_problems(
-        families=pool.families,
-        architecture=pool.architecture,
-        vcpus=pool.vcpus,
-        swap_ratio=pool.swap.ratio,
-        disk_per_memory=pool.disk.per_memory,
-        images_bytes=quantity.to_bytes(pool.disk.images),
-        kubelet=pool.kubelet,
-    )
+    @rule("vcpus")
+    def _vcpus_are_counts(self) -> Iterator[RuleError]:
+        for index, value in enumerate(self.vcpus):
+            if value < 1 or value in self.vcpus[:index]:
+                yield RuleError("is not a number of vCPUs, or is given twice", "mend the list", ("vcpus", index), value)
+
+    @rule("swap", "disk", "kubelet", "single_process_oom_kill", "extra_scripts")
+    def _boot_text_can_be_made(self) -> Iterator[RuleError]:
+        yield from boot_problems(self)
+
+    @rule("families", "architecture", "vcpus", "swap", "disk", "kubelet")
+    def _families_hold_the_swap(self) -> Iterator[RuleError]:
+        yield from family_problems(
+            families=self.families,
+            architecture=self.architecture,
+            vcpus=self.vcpus,
+            swap_ratio=self.swap.ratio,
+            disk_per_memory=self.disk.per_memory,
+            images_bytes=quantity.to_bytes(self.disk.images),
+            kubelet=self.kubelet,
+        )
 
 
 def stack_problems(pool: SwapPool, *, protected: bool) -> Iterator[RuleError]:
@@ -261,17 +263,14 @@ def stack_problems(pool: SwapPool, *, protected: bool) -> Iterator[RuleError]:
         )
 
 
-class SwapNodePoolSettings(Settings):
+class SwapNodePoolSettings(RuledSettings):
     """The plain part of what `SwapNodePool` takes."""
 
     pool: SwapPool
     cluster: ClusterVersions
     protected: bool = False
 
-    @model_validator(mode="after")
-    def _where_it_is_used(self) -> SwapNodePoolSettings:
-        raise_rules(
-            RuleError(error.rule, error.remedy, ("pool", *error.path), error.value)
-            for error in stack_problems(self.pool, protected=self.protected)
-        )
-        return self
+    @rule("pool", "protected")
+    def _where_it_is_used(self) -> Iterator[RuleError]:
+        for error in stack_problems(self.pool, protected=self.protected):
+            yield RuleError(error.rule, error.remedy, ("pool", *error.path), error.value)

@@ -80,6 +80,21 @@ def test_every_fault_of_a_file_is_told_at_once_with_its_path_and_a_suggestion() 
     ]
 
 
+def test_rules_between_keys_are_told_in_the_same_go_as_faults_of_single_keys() -> None:
+    wrong = {**GOOD["pools"][0], "name": "other", "families": ["d3"], "limits": {"cpu": "256"}, "longestJob": "900h"}
+    values = stack(protected=True, pools__0__ami={"alias": "al2023@latest"}, cluster__kubernetesVersion="1.32")
+    assert told({**values, "pools": [values["pools"][0], wrong]}) == [
+        "floodplain:pools[1].limits.memory: is required; set it",
+        "floodplain:pools[1].disruption.expireAfter: '720h' (the default) is shorter than the longest job (900h), "
+        "which node expiry would cut off; set it to 900h or more, or to Never",
+        "floodplain:pools[1].families[0]: 'd3' has spinning disks, too slow for swap; choose a family with NVMe SSD",
+        "floodplain:cluster.kubernetesVersion: '1.32' is too old a Kubernetes for swap in containers: 1.33 is the "
+        "oldest supported; upgrade the control plane and nodes; 1.34 is recommended",
+        "floodplain:pools[0].ami.alias: 'al2023@latest' follows the newest image, so the fleet would roll whenever AWS "
+        "publishes one; pin it in a protected stack, for example al2023@v20260714",
+    ]
+
+
 def test_the_text_of_the_error_names_the_file_and_counts_the_problems() -> None:
     with pytest.raises(StackProblemsError) as caught:
         parse("prod", stack(pools__0__limits=None))
