@@ -12,10 +12,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
-import grpc
+import grpc  # type: ignore[import-untyped]
 import pytest
-from google.protobuf import empty_pb2
+from google.protobuf import empty_pb2  # type: ignore[import-untyped]
 from pulumi.runtime.proto import engine_pb2_grpc, resource_pb2, resource_pb2_grpc
 
 from preview.monitor import RecordingMonitor
@@ -46,7 +47,7 @@ class Outside:
 
         Where somebody cleared the cache the packages are fetched again.
         """
-        command = [UV, "pip", "install", "--quiet", "--python", python]
+        command: list[str | Path] = [UV, "pip", "install", "--quiet", "--python", python]
         if cls.run([*command, "--offline", *what], python.parent).returncode:
             cls.must([*command, *what], python.parent)
 
@@ -108,7 +109,7 @@ def engine() -> Iterator[tuple[RecordingMonitor, str]]:
     """A monitor that records, with its address: the two services that an engine offers to programs and plugins."""
     monitor = RecordingMonitor(Apply(), project="elsewhere", stack="test")
 
-    def forwarding(service: str, base: type) -> object:
+    def forwarding(service: str, base: type) -> Any:
         methods = resource_pb2.DESCRIPTOR.services_by_name[service].methods
         calls = {
             method.name: lambda self, request, context, name=method.name: getattr(monitor, name)(request)

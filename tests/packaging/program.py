@@ -5,6 +5,7 @@ Prints the taint of the NodePool and what is importable, as JSON.
 
 import importlib.util
 import json
+from typing import Any
 
 import pulumi
 
@@ -12,26 +13,26 @@ import pulumi
 class Mocks(pulumi.runtime.Mocks):
     """Writes down what is registered; ids are names."""
 
-    def __init__(self):
-        self.resources = {}
+    def __init__(self) -> None:
+        self.resources: dict[str, dict[str, Any]] = {}
 
-    def new_resource(self, args):
+    def new_resource(self, args: pulumi.runtime.MockResourceArgs) -> tuple[str, dict[str, Any]]:
         self.resources[args.typ] = args.inputs
         return args.name, dict(args.inputs)
 
-    def call(self, args):
-        return {}
+    def call(self, args: pulumi.runtime.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
+        return {}, []
 
 
 mocks = Mocks()
 pulumi.runtime.set_mocks(mocks, project="elsewhere", stack="test")
 
-import floodplain_pulumi  # noqa: E402
+import floodplain_pulumi  # type: ignore[import-not-found]  # noqa: E402 not of this checkout
 from floodplain_pulumi import SwapNodePool  # noqa: E402
 
 
-@pulumi.runtime.test
-def render():
+@pulumi.runtime.test  # type: ignore[untyped-decorator]
+def render() -> Any:
     pool = SwapNodePool(
         "batch",
         {

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import grpc
+import grpc  # type: ignore[import-untyped]
 import pytest
-from google.protobuf import json_format, struct_pb2
+from google.protobuf import json_format, struct_pb2  # type: ignore[import-untyped]
 from pulumi.runtime.proto import errors_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 
 from components.package import package_schema
@@ -83,7 +83,7 @@ def construct(provider: provider_pb2_grpc.ResourceProviderStub, engine: tuple[Re
     def call(inputs: dict[str, Any]) -> provider_pb2.ConstructResponse:
         properties = struct_pb2.Struct()
         json_format.ParseDict(inputs, properties)
-        return provider.Construct(
+        answer: provider_pb2.ConstructResponse = provider.Construct(
             provider_pb2.ConstructRequest(
                 project="elsewhere",
                 stack="test",
@@ -95,6 +95,7 @@ def construct(provider: provider_pb2_grpc.ResourceProviderStub, engine: tuple[Re
             ),
             timeout=60,
         )
+        return answer
 
     return call
 
