@@ -51,17 +51,16 @@ def text(report: Report, limit: int = MOST_CHARACTERS) -> str:
         return head + "\n".join(section.text(kept[id(section)]) for section in sections)
 
     for section in sorted(sections, key=lambda one: -one.rank):
-        low, high = 0, kept[id(section)]
-        while len(whole()) > limit and low < high:  # bisect for as many entries as fit
-            middle = (low + high) // 2
-            kept[id(section)] = middle
-            if len(whole()) > limit:
-                high = middle
+        if len(whole()) <= limit:
+            break
+        low, high = 0, len(section.entries)
+        while low < high:  # as many entries as fit, or none
+            kept[id(section)] = (low + high + 1) // 2
+            if len(whole()) <= limit:
+                low = kept[id(section)]
             else:
-                low = middle + 1
-                kept[id(section)] = low
-        while len(whole()) > limit and kept[id(section)] > 0:
-            kept[id(section)] -= 1
+                high = kept[id(section)] - 1
+        kept[id(section)] = low
     return whole().rstrip() + "\n"
 
 
