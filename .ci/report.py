@@ -51,7 +51,7 @@ def assemble(parts: list[Part], base: str | None, limit: int = LIMIT) -> str:
     against = f" against `{base}`" if base else ""
     failed = [part.stack for part in ordered if not part.passed]
     verdict = f"**Does not pass: {', '.join(failed)}.**" if failed else "Every stack passes its checks."
-    head = f"{MARKER}\n## Offline preview{against}\n\n{verdict} Rendered from the stack files; no cluster was asked.\n"
+    head = f"{MARKER}\n# Offline preview{against}\n\n{verdict} Rendered from the stack files; no cluster was asked.\n"
     room = limit - len(head)
     sections: list[str] = []
     # Short parts leave what they do not need to long ones.
@@ -67,7 +67,9 @@ def assemble(parts: list[Part], base: str | None, limit: int = LIMIT) -> str:
 
 
 def _section(part: Part, room: int) -> str:
-    head = f"\n### {part.stack}: {'passes' if part.passed else 'does not pass'}\n\n"
+    # A stack that could not be rendered has lines to tell, but no heading of its own.
+    own = part.markdown.lstrip().startswith(("#", "<!--"))
+    head = "\n" if own else f"\n## {part.stack}: {'passes' if part.passed else 'does not pass'}\n\n"
     whole = f"{head}{part.markdown}\n"
     return whole if len(whole) <= room else f"{head}{cut(part.markdown, room - len(head) - 1)}\n"
 

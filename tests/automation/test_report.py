@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 
 
 def test_failures_come_first_and_every_stack_is_there(report: ModuleType) -> None:
-    parts = [report.Part("dev", "two pools", True), report.Part("prod", "- error: no limits", False)]
+    parts = [report.Part("dev", "## Preview of dev\n\ntwo pools", True), report.Part("prod", "- error: no limits", False)]
     assert report.assemble(parts, "origin/main") == (
         "<!-- floodplain-preview -->\n"
-        "## Offline preview against `origin/main`\n\n"
+        "# Offline preview against `origin/main`\n\n"
         "**Does not pass: prod.** Rendered from the stack files; no cluster was asked.\n\n"
-        "### prod: does not pass\n\n- error: no limits\n\n"
-        "### dev: passes\n\ntwo pools\n"
+        "## prod: does not pass\n\n- error: no limits\n\n"
+        "## Preview of dev\n\ntwo pools\n"
     )
 
 
 def test_without_failures_it_says_so(report: ModuleType) -> None:
     text = report.assemble([report.Part("dev", "x", True)], None)
     assert text.splitlines()[1:4] == [
-        "## Offline preview",
+        "# Offline preview",
         "",
         "Every stack passes its checks. Rendered from the stack files; no cluster was asked.",
     ]
@@ -51,7 +51,7 @@ def test_it_fits_and_a_short_stack_is_never_cut_for_a_long_one(
     named = [report.Part(f"s{number}", text, passed) for number, (text, passed) in enumerate(parts)]
     whole = report.assemble(named, "main", limit)
     assert len(whole) <= limit
-    assert len(re.findall(r"^### s\d: (?:passes|does not pass)$", whole, re.MULTILINE)) == len(named)
+    assert len(re.findall(r"^## s\d: (?:passes|does not pass)$", whole, re.MULTILINE)) == len(named)
     shortest = min(named, key=lambda part: len(part.markdown))
     if len(shortest.markdown) < (limit - 400) // len(named):
         assert shortest.markdown in whole
