@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 
 def test_failures_come_first_and_every_stack_is_there(report: ModuleType) -> None:
-    parts = [report.Part("dev", "## Preview of dev\n\ntwo pools", True), report.Part("prod", "- error: no limits", False)]
+    parts = [
+        report.Part("dev", "## Preview of dev\n\ntwo pools", True),
+        report.Part("prod", "- error: no limits", False),
+    ]
     assert report.assemble(parts, "origin/main") == (
         "<!-- floodplain-preview -->\n"
         "# Offline preview against `origin/main`\n\n"
