@@ -12,7 +12,7 @@ from .guardrail_settings import PoolGuardrail
 
 def advice_rules(pool: PoolGuardrail) -> tuple[Rule, ...]:
     """The advice for one pool."""
-    return (*(_swap_advice() if pool.swap else ()), *_DEBUGGING)
+    return (*(_swap_advice() if pool.swap else ()), *_DEBUGGING, *_DISRUPTION)
 
 
 def _swap_advice() -> tuple[Rule, ...]:
@@ -46,5 +46,17 @@ _DEBUGGING = (
         "variables.debugging",
         "'a debug container has no memory limit of its own and no swap: it shares what the pod has, so a large one"
         " can get the job killed'",
+    ),
+)
+
+_DISRUPTION = (
+    Rule(
+        "disruptable",
+        # Karpenter evicts pods from a drifted node even under WhenEmpty, unless they carry this annotation.
+        "request.operation == 'CREATE' && !(has(object.metadata.annotations)"
+        " && 'karpenter.sh/do-not-disrupt' in object.metadata.annotations"
+        " && object.metadata.annotations['karpenter.sh/do-not-disrupt'] != 'false')",
+        "'a change of the pool evicts this pod at once: annotate it with karpenter.sh/do-not-disrupt: \"true\","
+        " and it may run to its end within the grace period of its node'",
     ),
 )

@@ -67,6 +67,8 @@ RUNTIME_CLASSES = [
     _runtime_class("generous", "8Gi"),
 ]
 
+GOOD_METADATA: Manifest = {"namespace": "jobs", "annotations": {"karpenter.sh/do-not-disrupt": "true"}}
+
 GOOD_SPEC: Manifest = {
     "runtimeClassName": "floodplain-k2",
     "containers": [
@@ -146,7 +148,7 @@ def _pod(number: int, file: str, metadata: Manifest, spec: Manifest) -> Manifest
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "namespace": "jobs", **metadata},
+        "metadata": {"name": name, **merged(GOOD_METADATA, metadata)},
         "spec": spec,
     }
 
