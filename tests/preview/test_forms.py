@@ -182,7 +182,7 @@ def test_a_stream_that_cannot_write_the_lines_gets_plain_ones() -> None:
     buffer = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     terminal.show(FULL, buffer)
     buffer.flush()
-    assert b"`-- C box" in buffer.buffer.getvalue()  # type: ignore[attr-defined]
+    assert b"`-- C box" in buffer.buffer.getvalue()
 
 
 def test_a_terminal_gets_colours() -> None:

@@ -188,7 +188,7 @@ def test_what_the_program_raises_reaches_the_caller() -> None:
         raise pulumi.RunError("first\nsecond")
 
     def fails_later() -> None:
-        aws.sqs.Queue("queue", name="a").name.apply(lambda name: {}[name])
+        aws.sqs.Queue("queue", name="a").name.apply(lambda name: dict[str, str]()[name])
 
     with pytest.raises(pulumi.RunError, match="first\nsecond"):
         record(fails, Apply())

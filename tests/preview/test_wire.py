@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from google.protobuf import struct_pb2
+from google.protobuf import struct_pb2  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pulumi.runtime import rpc
