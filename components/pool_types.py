@@ -105,7 +105,7 @@ def _family_problem(
         meant = f"did you mean `{near[0]}`? " if near else ""
         return (
             "has no instance store, or is not in the catalogue",
-            f"{meant}`floodplain catalogue show` lists the families with local NVMe",
+            f"{meant}`python -m floodplain catalogue show` lists the families with local NVMe",
         )
     if types[0].storage == "hdd":
         return "has spinning disks, too slow for swap", "choose a family with NVMe SSD"

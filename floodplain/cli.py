@@ -27,7 +27,7 @@ app = typer.Typer(
 catalogue = typer.Typer(help="Instance types with local NVMe.", no_args_is_help=True)
 app.add_typer(catalogue, name="catalogue")
 
-_IMAGES = "30Gi"
+_IMAGES = "20Gi"
 _PER_MEMORY = 1.0
 
 
@@ -65,7 +65,7 @@ def catalogue_show(
     ] = _PER_MEMORY,
     images: Annotated[str, typer.Option(help="Disk kept for container images.")] = _IMAGES,
 ) -> None:
-    """Show instance types, what Karpenter lets pods have, and the largest swap ratio each disk holds."""
+    """Show virtual instance types, what Karpenter lets pods have, and the largest swap ratio each disk holds."""
     import difflib
 
     from floodplain.catalogue import load
@@ -88,7 +88,7 @@ def catalogue_show(
         fits = [
             type_fit(kind, ratio=swap_ratio, ephemeral_per_memory=per_memory, images_bytes=images_bytes)
             for kind in kinds
-            if not family or kind.family in family
+            if not kind.metal and (not family or kind.family in family)
         ]
     except RuleError as error:
         _fail(f"{error.value} {error}")

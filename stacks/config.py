@@ -5,12 +5,13 @@ The settings are the platform's own; what is added here is how they are spread o
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, cast
 
 import pulumi
-from pulumi.runtime.config import CONFIG
+from pulumi.runtime.config import CONFIG, is_config_secret
 from pydantic import ValidationError
 
 from components import PlatformArgs
@@ -59,12 +60,39 @@ def read_config(stack: str) -> StackConfig:
     """The configuration of the running program. Raises StackProblemsError."""
     # pulumi.Config can only be asked for keys one knows; a misspelt key would never be seen.
     given: Mapping[str, str] = CONFIG.get()
+    problems = key_problems(given, {key for key in given if is_config_secret(key)})
     values = {
         key.removeprefix(f"{PROJECT}:"): _decoded(text)
         for key, text in given.items()
         if key.startswith(f"{PROJECT}:") and key.removeprefix(f"{PROJECT}:") not in SECRET_KEYS
     }
-    return parse(stack, values)
+    try:
+        config = parse(stack, values)
+    except StackProblemsError as error:
+        raise StackProblemsError(stack, (*error.problems, *problems)) from None
+    if problems:
+        raise StackProblemsError(stack, problems)
+    return config
+
+
+def key_problems(given: Collection[str], secret: Collection[str]) -> list[Problem]:
+    """What is wrong with the keys of a stack themselves: a secret in clear text, a misspelt namespace."""
+    clear = [
+        Problem(
+            f"{PROJECT}:{key}",
+            "is a secret and stands in clear text",
+            f"take it out, make it invalid, and set it anew with `pulumi config set --secret {PROJECT}:{key}`",
+        )
+        for key in sorted(SECRET_KEYS)
+        if f"{PROJECT}:{key}" in given and f"{PROJECT}:{key}" not in secret
+    ]
+    misspelt = [
+        Problem(key, "is a key of another project, and a likely misspelling", f"did you mean `{PROJECT}:{name}`?")
+        for key in sorted(given)
+        for namespace, _, name in [key.partition(":")]
+        if namespace != PROJECT and difflib.get_close_matches(namespace.lower(), [PROJECT], cutoff=0.7)
+    ]
+    return [*clear, *misspelt]
 
 
 def kubeconfig() -> pulumi.Output[str] | None:

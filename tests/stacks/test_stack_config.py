@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stacks.config import StackConfig, parse
+from stacks.config import StackConfig, key_problems, parse
 from stacks.problems import StackProblemsError
 
 ROOT = Path(__file__).parents[2]
@@ -191,3 +191,20 @@ def test_rules_between_the_parts_of_a_stack_are_told_by_the_key_to_change(
 def test_a_cluster_name_of_a_hundred_characters_in_the_longest_region_is_good_input() -> None:
     long = stack(cluster__name="c" * 100, cluster__region="ap-southeast-1")
     assert parse("test", long).cluster.name == "c" * 100
+
+
+def test_a_kubeconfig_in_clear_text_is_refused() -> None:
+    (problem,) = key_problems(["floodplain:kubeconfig", "floodplain:pools"], [])
+    assert str(problem) == (
+        "floodplain:kubeconfig: is a secret and stands in clear text; take it out, make it invalid, and set it "
+        "anew with `pulumi config set --secret floodplain:kubeconfig`"
+    )
+    assert key_problems(["floodplain:kubeconfig"], ["floodplain:kubeconfig"]) == []
+
+
+def test_a_misspelt_namespace_is_told_and_other_namespaces_are_left_alone() -> None:
+    keys = ["floodplian:tags", "flood-plain:pools", "aws:region", "pulumi:disable-default-providers", "floodplain:tags"]
+    assert [str(problem) for problem in key_problems(keys, [])] == [
+        "flood-plain:pools: is a key of another project, and a likely misspelling; did you mean `floodplain:pools`?",
+        "floodplian:tags: is a key of another project, and a likely misspelling; did you mean `floodplain:tags`?",
+    ]

@@ -29,7 +29,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         {"families": ["m6i"]},
         [
             "families[0]: 'm6i' has no instance store, or is not in the catalogue; did you mean `m6id`? "
-            "`floodplain catalogue show` lists the families with local NVMe"
+            "`python -m floodplain catalogue show` lists the families with local NVMe"
         ],
     ),
     (
