@@ -106,9 +106,14 @@ class Platform(pulumi.ComponentResource):
 
         karpenter = self._karpenter(name, settings, args.get("karpenter") or {})
         node_role: Any = karpenter.node_role_name if karpenter else settings.karpenter.node_role_name
-        guardrails = self._guardrails(name, settings)
-        made = [
-            SwapNodePool(
+        documents = [pool_document(pool, settings.cluster_versions) for pool in settings.pools]
+        made: dict[str, SwapNodePool] = {}
+        policies: list[Output[list[str]]] = []
+        for pool, pool_args, document in zip(settings.pools, args["pools"], documents, strict=True):
+            guardrail = cast(PoolGuardrailArgs, guardrail_of(document, pool.guardrails).model_dump())
+            guardrails = Guardrails(f"{name}-guardrails-{pool.name}", {"pools": [guardrail]}, self._options())
+            policies.append(guardrails.policy_names)
+            made[pool.name] = SwapNodePool(
                 f"{name}-{pool.name}",
                 {
                     "pool": {**pool_args, "tags": {**settings.tags, **pool.tags}},
@@ -116,22 +121,17 @@ class Platform(pulumi.ComponentResource):
                     "node_role_name": node_role,
                     "protected": settings.protected,
                 },
-                # Guardrails first: no pod may land on a pool before its rules are there.
+                # No pod may land on a pool before its rules are there.
                 self._options(guardrails, *([karpenter] if karpenter else [])),
             )
-            for pool, pool_args in zip(settings.pools, args["pools"], strict=True)
-        ]
         Controllers(f"{name}-controllers", args.get("controllers") or {}, self._options())
 
-        documents = [pool_document(pool, settings.cluster_versions) for pool in settings.pools]
         self.node_role_name = Output.from_input(node_role)
         self.queue_name = karpenter.queue_name if karpenter else Output.from_input(None)
-        self.pool_names = Output.from_input([pool.name for pool in settings.pools])
-        self.runtime_class_names = Output.all(
-            **{pool.name: one.runtime_class_name for pool, one in zip(settings.pools, made, strict=True)}
-        )
+        self.pool_names = Output.from_input(list(made))
+        self.runtime_class_names = Output.all(**{key: one.runtime_class_name for key, one in made.items()})
         self.pools = Output.from_input(pools.dump(documents).decode())
-        self.policy_names = guardrails.policy_names
+        self.policy_names = Output.all(*policies).apply(lambda found: [name for names in found for name in names])
         self.register_outputs(
             {
                 "nodeRoleName": self.node_role_name,
@@ -162,13 +162,6 @@ class Platform(pulumi.ComponentResource):
             {"cluster": cast(PlacedClusterArgs, cluster.model_dump()), "karpenter": args},
             self._options(),
         )
-
-    def _guardrails(self, name: str, settings: PlatformSettings) -> Guardrails:
-        rules = [
-            guardrail_of(pool_document(pool, settings.cluster_versions), pool.guardrails).model_dump()
-            for pool in settings.pools
-        ]
-        return Guardrails(f"{name}-guardrails", {"pools": cast(list[PoolGuardrailArgs], rules)}, self._options())
 
 
 def _issuer(found: aws.eks.GetClusterResult) -> str:

@@ -5,7 +5,6 @@ from typing import Any, NotRequired, Optional, TypedDict
 import pulumi
 from pulumi import Input, Output, ResourceOptions
 from pulumi_kubernetes.apiextensions import CustomResource
-from pulumi_kubernetes.apps.v1 import DaemonSet
 from pulumi_kubernetes.node.v1 import RuntimeClass
 from pulumi_kubernetes.scheduling.v1 import PriorityClass
 
@@ -103,10 +102,21 @@ class SwapNodePool(pulumi.ComponentResource):
             ),
         )
         PriorityClass(
-            f"{name}-priorityclass", **_typed(pool_objects.priority_class(pool)), opts=ResourceOptions(parent=self)
+            f"{name}-priorityclass",
+            **_typed(pool_objects.priority_class(pool)),
+            # The API server refuses a change of either (pulumi-kubernetes#1830).
+            opts=ResourceOptions(parent=self, replace_on_changes=["value", "preemptionPolicy"]),
         )
         headroom = pool_objects.headroom_daemon_set(pool)
-        DaemonSet(f"{name}-headroom", **_typed(headroom), opts=ResourceOptions(parent=self))
+        # The same resource as pulumi_kubernetes.apps.v1.DaemonSet, whose module would double the start-up time.
+        CustomResource(
+            f"{name}-headroom",
+            api_version=headroom["apiVersion"],
+            kind=headroom["kind"],
+            metadata=headroom["metadata"],
+            spec=headroom["spec"],
+            opts=ResourceOptions(parent=self),
+        )
 
         taint = pool.node_taint
         outputs = {

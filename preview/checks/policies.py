@@ -23,6 +23,7 @@ from pulumi_policy.proxy import UnknownValueError, unknown_checking_proxy
 
 from floodplain.problem import Problem
 from policies.rules import POLICIES
+from policies.rules.protected import DEFAULT_PROTECTED_STACKS
 from policies.rules.rendered import RenderedOptions
 
 from .. import wire
@@ -30,6 +31,7 @@ from ..finding import Finding, Severity
 from ..origin import place
 from ..recording import Recorded
 from ..render import Rendering
+from ..stackfile import StackFile
 
 Report = Callable[[str, str | None], None]
 _PROPERTY = re.compile(r"([A-Za-z]\w*(?:\.\w+|\[[^\]]*\])*): ")
@@ -38,12 +40,13 @@ _PROPERTY = re.compile(r"([A-Za-z]\w*(?:\.\w+|\[[^\]]*\])*): ")
 def check(rendering: Rendering, policies: Any = POLICIES) -> Iterator[Finding]:
     by_urn = rendering.apply.by_urn()
     resources = _resources(by_urn)
+    config = _config(rendering.stackfile)
     for policy in policies:
         if policy.enforcement_level == EnforcementLevel.DISABLED:
             continue
         advisory = policy.enforcement_level in (None, EnforcementLevel.ADVISORY)
         severity: Severity = "warning" if advisory else "error"
-        for message, urn in _violations(policy, resources):
+        for message, urn in _violations(policy, resources, config):
             resource = by_urn.get(urn)
             property_path = _property(message)
             where = rendering.stackfile.path
@@ -62,7 +65,13 @@ def _property(message: str) -> str:
     return said.group(1) if said else ""
 
 
-def _violations(policy: Any, resources: dict[str, PolicyResource]) -> list[tuple[str, str]]:
+def _config(stackfile: StackFile) -> dict[str, Any]:
+    """A stack whose file says that it is protected is judged as one, whatever its name."""
+    protected = stackfile.values.get(f"{stackfile.project}:protected") is True
+    return {"protectedStacks": [*DEFAULT_PROTECTED_STACKS, *([stackfile.stack] if protected else [])]}
+
+
+def _violations(policy: Any, resources: dict[str, PolicyResource], config: dict[str, Any]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
 
     def reporter(about: str) -> Report:
@@ -77,7 +86,7 @@ def _violations(policy: Any, resources: dict[str, PolicyResource]) -> list[tuple
         validates = policy.validate if isinstance(policy.validate, list) else [policy.validate]
         for urn, resource in resources.items():
             args = ResourceValidationArgs(
-                resource.resource_type, resource.props, urn, resource.name, resource.opts, resource.provider
+                resource.resource_type, resource.props, urn, resource.name, resource.opts, resource.provider, config
             )
             for validate in validates:
                 _run(validate, args, reporter(urn), found, urn)

@@ -79,12 +79,12 @@ def test_pools_go_before_the_controller_and_the_controller_before_its_permission
     assert permissions <= reachable(made, controller)
 
 
-def test_guardrails_are_there_before_a_pool_is(render: Any) -> None:
+def test_the_guardrails_of_a_pool_are_there_before_it_is(render: Any) -> None:
     made = render(lambda: Platform("p", args()))
-    bindings = {one.urn for one in made.of(":ValidatingAdmissionPolicyBinding")}
-    assert bindings
     for pool in made.of(":NodePool"):
-        assert bindings <= reachable(made, pool.urn)
+        name = pool.inputs["metadata"]["name"]
+        before = {urn.rsplit("::")[-1] for urn in reachable(made, pool.urn) if "PolicyBinding" in urn}
+        assert before == {f"p-guardrails-{name}-{name}-{kind}-binding" for kind in ("advice", "containment")}
 
 
 def test_a_kubeconfig_is_made_that_holds_no_secret(render: Any) -> None:

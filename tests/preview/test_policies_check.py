@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -80,3 +81,17 @@ def test_a_rule_about_the_whole_stack_sees_parents_and_dependencies(good: Render
 
 def test_a_rule_may_leave_as_not_applicable(good: Rendering) -> None:
     assert list(check(good, [policy(lambda args, report: args.not_applicable("no"))])) == []
+
+
+def test_a_stack_whose_file_says_it_is_protected_is_judged_as_one_whatever_its_name(good: Any) -> None:
+    asked: list[Any] = []
+
+    def validate(args: Any, report: Any) -> None:
+        asked.append(args.get_config()["protectedStacks"])
+
+    stackfile = good.stackfile
+    said = replace(stackfile, stack="live", values={f"{stackfile.project}:protected": True})
+    list(check(replace(good, stackfile=said), [policy(validate)]))
+    list(check(replace(good, stackfile=replace(said, values={})), [policy(validate)]))
+    assert asked[0][-1] == "live"
+    assert "live" not in asked[-1]
