@@ -53,7 +53,7 @@ EACH = pytest.mark.parametrize(("job", "pool", "peak"), [case[1:] for case in JO
 
 def pod_of(job: Any) -> Any:
     template = copy.deepcopy(job["spec"]["template"])
-    return {"metadata": {"name": "job-1", "namespace": "default", **template.get("metadata", {})}, **template}
+    return {**template, "metadata": {"name": "job-1", "namespace": "default", **template.get("metadata", {})}}
 
 
 def test_there_are_jobs() -> None:
@@ -63,10 +63,7 @@ def test_there_are_jobs() -> None:
 @EACH
 def test_a_job_is_admitted_without_a_word(job: Any, pool: SwapPool, peak: int) -> None:
     rules = GuardrailsSettings(pools=(guardrail_of(pool_document(pool, PROD.cluster_versions)),))
-    pod = admitted(
-        {"metadata": {"name": "job-1", "namespace": "default"}, "spec": pod_of(job)["spec"]},
-        [pool_objects.runtime_class(pool)],
-    )
+    pod = admitted(pod_of(job), [pool_objects.runtime_class(pool)])
     verdict = judge(manifests(rules), Request(pod))
     assert verdict.complaints == ()
     assert pod["spec"]["nodeSelector"] == {"floodplain.dev/pool": pool.name}
