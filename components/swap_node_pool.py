@@ -4,19 +4,18 @@ from typing import Any, NotRequired, Optional, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from pulumi_kubernetes.apiextensions import CustomResource
-from pulumi_kubernetes.node.v1 import RuntimeClass
-from pulumi_kubernetes.scheduling.v1 import PriorityClass
+from pydantic.alias_generators import to_camel
 
 from floodplain import duration, pools
 from floodplain.problem import Problem, RuleError
 
-from . import crd, pool_objects
+from . import pool_objects
 from .arguments import property_errors, read_args
 from .cluster_args import ClusterArgs
+from .kubernetes_object import kubernetes_object
 from .pool_args import SwapPoolArgs
 from .pool_document import pool_document
-from .swap_pool import SwapNodePoolSettings, role_name
+from .swap_pool import SwapNodePoolSettings, SwapPool, role_name
 
 DRAIN_MARGIN_SECONDS = 3600
 
@@ -62,61 +61,30 @@ class SwapNodePool(pulumi.ComponentResource):
     def __init__(self, name: str, args: SwapNodePoolArgs, opts: Optional[ResourceOptions] = None) -> None:
         super().__init__("floodplain:index:SwapNodePool", name, {}, opts)
         settings = read_args(SwapNodePoolSettings, args, inputs=("node_role_name", "subnet_ids", "security_group_ids"))
-        pool = settings.pool
-        node_class = pool_objects.node_class(
-            pool,
-            settings.cluster,
-            _checked_role(args["node_role_name"]),
-            _id_terms(args.get("subnet_ids")),
-            _id_terms(args.get("security_group_ids")),
-        )
-        node_pool = pool_objects.node_pool(pool)
-        # What other resources still have to make is left out: the rest is refused before anything is registered.
-        _refuse_broken_manifests(pool_objects.node_class(pool, settings.cluster, "known-later"), node_pool)
-
-        # The engine does not pass a component's dependencies on to its children.
-        after = opts.depends_on if opts else None
-        drain = duration.parse(pool.disruption.grace_period(pool.longest_job)) + DRAIN_MARGIN_SECONDS
-        draining = pulumi.CustomTimeouts(delete=duration.text(drain))
-        made_class = CustomResource(
+        pool, cluster = settings.pool, settings.cluster
+        role = _checked_role(args["node_role_name"])
+        subnets, groups = _id_terms(args.get("subnet_ids")), _id_terms(args.get("security_group_ids"))
+        node_class = kubernetes_object(
             f"{name}-nodeclass",
-            api_version=node_class["apiVersion"],
-            kind=node_class["kind"],
-            metadata=node_class["metadata"],
-            spec=node_class["spec"],
-            opts=ResourceOptions(parent=self, depends_on=after, custom_timeouts=draining),
+            pool_objects.node_class(pool, cluster, role, subnets, groups),
+            self._karpenter_options(opts, pool),
         )
-        runtime_class = RuntimeClass(
-            f"{name}-runtimeclass", **_typed(pool_objects.runtime_class(pool)), opts=ResourceOptions(parent=self)
+        runtime_class = kubernetes_object(
+            f"{name}-runtimeclass", pool_objects.runtime_class(pool), ResourceOptions(parent=self)
         )
-        CustomResource(
+        kubernetes_object(
             f"{name}-nodepool",
-            api_version=node_pool["apiVersion"],
-            kind=node_pool["kind"],
-            metadata=node_pool["metadata"],
-            spec=node_pool["spec"],
-            opts=ResourceOptions(
-                parent=self,
-                depends_on=[made_class, runtime_class, *_as_list(after)],
-                custom_timeouts=draining,
-            ),
+            pool_objects.node_pool(pool),
+            self._karpenter_options(opts, pool, node_class, runtime_class),
         )
-        PriorityClass(
+        kubernetes_object(
             f"{name}-priorityclass",
-            **_typed(pool_objects.priority_class(pool)),
-            # The API server refuses a change of either (pulumi-kubernetes#1830).
-            opts=ResourceOptions(parent=self, replace_on_changes=["value", "preemptionPolicy"]),
+            pool_objects.priority_class(pool),
+            # The API server refuses a change of either (pulumi-kubernetes#1830), and the name stays.
+            ResourceOptions(parent=self, replace_on_changes=["value", "preemptionPolicy"], delete_before_replace=True),
         )
         headroom = pool_objects.headroom_daemon_set(pool)
-        # The same resource as pulumi_kubernetes.apps.v1.DaemonSet, whose module would double the start-up time.
-        CustomResource(
-            f"{name}-headroom",
-            api_version=headroom["apiVersion"],
-            kind=headroom["kind"],
-            metadata=headroom["metadata"],
-            spec=headroom["spec"],
-            opts=ResourceOptions(parent=self),
-        )
+        kubernetes_object(f"{name}-headroom", headroom, ResourceOptions(parent=self))
 
         taint = pool.node_taint
         outputs = {
@@ -125,26 +93,26 @@ class SwapNodePool(pulumi.ComponentResource):
             "priority_class_name": pool.runtime_class,
             "headroom_daemon_set_name": headroom["metadata"]["name"],
             "taint": f"{taint.key}={taint.value}:{taint.effect.value}",
-            "pool_document": pools.dump([pool_document(pool, settings.cluster)]).decode(),
+            "pool_document": pools.dump([pool_document(pool, cluster)]).decode(),
         }
         for key, value in outputs.items():
             setattr(self, key, Output.from_input(value))
-        self.register_outputs({_camel(key): value for key, value in outputs.items()})
+        self.register_outputs({to_camel(key): value for key, value in outputs.items()})
 
-
-def _typed(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of a typed Kubernetes resource; it knows its own apiVersion and kind."""
-    names = {"globalDefault": "global_default", "preemptionPolicy": "preemption_policy"}
-    return {names.get(key, key): value for key, value in manifest.items() if key not in ("apiVersion", "kind")}
-
-
-def _camel(key: str) -> str:
-    head, *tail = key.split("_")
-    return head + "".join(part.capitalize() for part in tail)
-
-
-def _as_list(value: Any) -> list[Any]:
-    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+    def _karpenter_options(
+        self, given: Optional[ResourceOptions], pool: SwapPool, *after: pulumi.Resource
+    ) -> ResourceOptions:
+        """Of the objects whose deletion Karpenter must still see through: a drain may take as long as a job."""
+        drain = duration.parse(pool.disruption.grace_period(pool.longest_job)) + DRAIN_MARGIN_SECONDS
+        return ResourceOptions.merge(
+            # The engine does not pass a component's dependencies on to its children.
+            ResourceOptions(depends_on=given.depends_on if given else None),
+            ResourceOptions(
+                parent=self,
+                depends_on=list(after),
+                custom_timeouts=pulumi.CustomTimeouts(delete=duration.text(drain)),
+            ),
+        )
 
 
 def _id_terms(ids: Any) -> Any:
@@ -165,9 +133,3 @@ def _role_or_error(role: str) -> str:
     except RuleError as error:
         problem = Problem("nodeRoleName", error.rule, error.remedy, role)
         raise property_errors("SwapNodePool", [problem]) from None
-
-
-def _refuse_broken_manifests(*manifests: dict[str, Any]) -> None:
-    problems = [problem for manifest in manifests for problem in crd.violations(manifest)]
-    if problems:
-        raise property_errors("SwapNodePool", problems)
