@@ -16,9 +16,9 @@ from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText
 from floodplain.settings import Settings
 
-from .boot_text import TEXTFILE_DIRECTORY
 from .helm_release import Chart, KubernetesName, PinnedVersion, check_source, merged
 from .monitoring_values import monitoring_values
+from .node_text_import import TEXTFILE_DIRECTORY
 
 KARPENTER_CRDS = (
     "capacitybuffers.autoscaling.x-k8s.io",

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from floodplain.problem import RuleError, problems_of
 from floodplain.settings_path import Location
 
-from .boot_text import BootSettings, user_data
+from .node_text_import import BootSettings, user_data
 
 if TYPE_CHECKING:
     from .swap_pool import SwapPool
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _KEYS: dict[str, Location] = {
     "swapRatio": ("swap", "ratio"),
     "swappiness": ("swap", "swappiness"),
+    "pageCluster": ("swap", "page_cluster"),
     "startTimeout": ("swap", "start_timeout"),
     "powerOffOnFailure": ("swap", "power_off_on_failure"),
     "diskReserve": ("disk", "images"),
@@ -32,11 +33,13 @@ def boot_settings(pool: SwapPool) -> BootSettings:
     return BootSettings(
         swap_ratio=Decimal(str(pool.swap.ratio)),
         swappiness=pool.swap.swappiness,
+        page_cluster=pool.swap.page_cluster,
         start_timeout=pool.swap.start_timeout,
         power_off_on_failure=pool.swap.power_off_on_failure,
         single_process_oom_kill=pool.single_process_oom_kill,
         disk_reserve=pool.disk.images,
         system_reserved=pool.kubelet.system_reserved,
+        kubelet_config=pool.kubelet_config,
         extra_scripts=pool.extra_scripts,
     )
 

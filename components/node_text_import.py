@@ -7,8 +7,8 @@ somebody's environment; everywhere else it is the folder `nodeconfig`.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING or __package__ == "components":
-    from nodeconfig import TEXTFILE_DIRECTORY, BootSettings, user_data
+    from nodeconfig import TEXTFILE_DIRECTORY, BootSettings, kernel_reserve, user_data
 else:
-    from floodplain_nodeconfig import TEXTFILE_DIRECTORY, BootSettings, user_data
+    from floodplain_nodeconfig import TEXTFILE_DIRECTORY, BootSettings, kernel_reserve, user_data
 
-__all__ = ["TEXTFILE_DIRECTORY", "BootSettings", "user_data"]
+__all__ = ["TEXTFILE_DIRECTORY", "BootSettings", "kernel_reserve", "user_data"]
