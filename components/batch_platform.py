@@ -14,8 +14,7 @@ from .arguments import read_args
 from .cluster import Cluster
 from .cluster_args import ClusterArgs, PlacedClusterArgs
 from .controllers import Controllers, ControllersArgs
-from .guardrail_settings import guardrail_of
-from .guardrails import Guardrails, PoolGuardrailArgs
+from .guardrails import Guardrails, GuardrailsArgs
 from .karpenter_controller import INPUTS as KARPENTER_INPUTS
 from .karpenter_controller import KarpenterArgs, KarpenterController
 from .karpenter_settings import Credentials
@@ -109,15 +108,16 @@ class Platform(pulumi.ComponentResource):
         documents = [pool_document(pool, settings.cluster_versions) for pool in settings.pools]
         made: dict[str, SwapNodePool] = {}
         policies: list[Output[list[str]]] = []
-        for pool, pool_args, document in zip(settings.pools, args["pools"], documents, strict=True):
-            guardrail = cast(PoolGuardrailArgs, guardrail_of(document, pool.guardrails).model_dump())
-            guardrails = Guardrails(f"{name}-guardrails-{pool.name}", {"pools": [guardrail]}, self._options())
+        versions = cast(ClusterArgs, settings.cluster_versions.model_dump())
+        for pool, pool_args in zip(settings.pools, args["pools"], strict=True):
+            guarded: GuardrailsArgs = {"cluster": versions, "pools": [pool_args]}
+            guardrails = Guardrails(f"{name}-{pool.name}", guarded, self._options())
             policies.append(guardrails.policy_names)
             made[pool.name] = SwapNodePool(
                 f"{name}-{pool.name}",
                 {
                     "pool": {**pool_args, "tags": {**settings.tags, **pool.tags}},
-                    "cluster": cast(ClusterArgs, settings.cluster_versions.model_dump()),
+                    "cluster": versions,
                     "node_role_name": node_role,
                     "protected": settings.protected,
                 },

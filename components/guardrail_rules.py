@@ -29,9 +29,9 @@ _ACTIONS = {GuardrailMode.ENFORCE: ["Deny"], GuardrailMode.AUDIT: ["Audit", "War
 
 
 def manifests(settings: GuardrailsSettings) -> list[dict[str, Any]]:
-    """Every policy, each followed by its binding, in the order of the pools. A pool that is off has none."""
+    """Every policy, each followed by its binding, pool by pool. A pool that is off has none."""
     found: list[dict[str, Any]] = []
-    for pool in settings.pools:
+    for pool in settings.guardrails:
         if pool.mode is not GuardrailMode.OFF:
             found += _containment(pool, settings)
             found += _advice(pool, settings)

@@ -1,20 +1,26 @@
 """The settings of guardrails: for each pool the facts that its admission rules need, and what to do on a breach.
 
+The facts of a pool that floodplain makes are derived from its settings; nobody writes them a second time.
 Not the rules: those are CEL, in `guardrail_match`, `guardrail_figures`, `guardrail_containment`, `guardrail_advice`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from floodplain.pools import PoolDocument
-from floodplain.problem import RuleError, raise_rules
+from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText, from_bytes, to_bytes
-from floodplain.settings import Settings
+from floodplain.rules import RuledSettings, rule
+from floodplain.settings_path import Location
 
-from .swap_pool import POOL_LABEL, GuardrailMode, LabelKey, LabelValue, PoolName, Taint
+from .cluster import ClusterVersions
+from .pool_document import pool_document
+from .swap_pool import POOL_LABEL, GuardrailMode, LabelKey, LabelValue, PoolName, SwapPool, Taint
 
 KUBE_SYSTEM = "kube-system"
 
@@ -34,7 +40,7 @@ def _user_name(name: str) -> str:
 UserName = Annotated[str, AfterValidator(_user_name)]
 
 
-class PoolGuardrail(Settings):
+class PoolGuardrail(RuledSettings):
     """What admission must know of one pool.
 
     `largest_allocatable` is the allocatable memory of the largest node the pool may launch and `headroom` what its
@@ -53,16 +59,15 @@ class PoolGuardrail(Settings):
     swap: bool = True
     mode: GuardrailMode = GuardrailMode.ENFORCE
 
-    @model_validator(mode="after")
-    def _room_is_left(self) -> PoolGuardrail:
+    @rule("largest_allocatable", "headroom")
+    def _room_is_left(self) -> Iterator[RuleError]:
         if self.room_bytes <= 0:
-            raise RuleError(
+            yield RuleError(
                 "leaves no memory for pods beside the headroom",
                 "write the allocatable memory of the pool's largest node",
                 ("largest_allocatable",),
                 self.largest_allocatable,
             )
-        return self
 
     @property
     def node_taint(self) -> Taint:
@@ -85,10 +90,12 @@ class PoolGuardrail(Settings):
         return to_bytes(self.largest_allocatable) - to_bytes(self.headroom)
 
 
-class GuardrailsSettings(Settings):
-    """What `Guardrails` takes."""
+class GuardrailsSettings(RuledSettings):
+    """What `Guardrails` takes: pools as `SwapNodePool` takes them, and facts about others that something else makes."""
 
-    pools: tuple[PoolGuardrail, ...]
+    cluster: ClusterVersions | None = None
+    pools: tuple[SwapPool, ...] = ()
+    others: tuple[PoolGuardrail, ...] = ()
     exempt_namespaces: tuple[Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")], ...] = ()
     daemon_set_controllers: tuple[UserName, ...] = Field(default=DAEMON_SET_CONTROLLERS, min_length=1)
     judge_node_names: bool = True
@@ -98,19 +105,62 @@ class GuardrailsSettings(Settings):
         """The namespaces that no rule looks at, kube-system always among them."""
         return tuple(sorted({KUBE_SYSTEM, *self.exempt_namespaces}))
 
-    @model_validator(mode="after")
-    def _pools_differ(self) -> GuardrailsSettings:
-        raise_rules(
-            RuleError(f"is used by pools[{first}] too", "give each pool its own", ("pools", index, key), value)
-            for key, values in (
-                ("pool", [one.pool for one in self.pools]),
-                ("taint", [f"{one.node_taint.key}={one.node_taint.value}" for one in self.pools]),
-                ("runtime_class", [one.runtime_class_name for one in self.pools]),
-            )
-            for index, value in enumerate(values)
-            if (first := values.index(value)) < index
-        )
-        return self
+    @property
+    def guardrails(self) -> tuple[PoolGuardrail, ...]:
+        """What admission must know of every pool: the derived ones first, each list in its order."""
+        derived = (guardrail_of(document, pool.guardrails) for pool, document in self._described)
+        return (*derived, *self.others)
+
+    @cached_property
+    def _described(self) -> tuple[tuple[SwapPool, PoolDocument], ...]:
+        """Each of `pools` with its document, once: it costs more than all the rules."""
+        return tuple((pool, pool_document(pool, self.cluster)) for pool in self.pools) if self.cluster else ()
+
+    @rule("pools", "others")
+    def _a_pool_is_named(self) -> Iterator[RuleError]:
+        if not self.pools and not self.others:
+            remedy = "list the pools as SwapNodePool takes them; under others those that something else makes"
+            yield RuleError("is empty, as is others, so nothing would be guarded", remedy, ("pools",))
+
+    @rule("cluster", "pools")
+    def _figures_can_be_derived(self) -> Iterator[RuleError]:
+        if self.pools and self.cluster is None:
+            remedy = "give the one that SwapNodePool gets"
+            yield RuleError("is needed with pools, whose memory depends on it", remedy, ("cluster",))
+        for index, (pool, document) in enumerate(self._described):
+            largest = document.largest_allocatable_memory_bytes
+            if document.headroom_bytes >= largest:
+                yield RuleError(
+                    f"leaves no memory for pods: the largest node has {from_bytes(largest)}",
+                    "lower it, or admit larger nodes",
+                    ("pools", index, "headroom"),
+                    pool.headroom,
+                )
+
+    @rule("pools", "others")
+    def _pools_differ(self) -> Iterator[RuleError]:
+        yield from _twins(self.pools, self.others)
+
+
+def _twins(pools: tuple[SwapPool, ...], others: tuple[PoolGuardrail, ...]) -> Iterator[RuleError]:
+    """Pools of either list that share a name, or a taint or RuntimeClass that does not just follow from the name."""
+    places = [*(("pools", index) for index in range(len(pools))), *(("others", index) for index in range(len(others)))]
+    names = [*(one.name for one in pools), *(one.pool for one in others)]
+    taints = [f"{one.key}={one.value}" for one in (*(p.node_taint for p in pools), *(o.node_taint for o in others))]
+    classes = [*(one.runtime_class for one in pools), *(one.runtime_class_name for one in others)]
+    for key, values in (("name", names), ("taint", taints), ("runtime_class", classes)):
+        for position, value in enumerate(values):
+            first = values.index(value)
+            if first == position or (key != "name" and names[first] == names[position]):
+                continue
+            kind, index = places[position]
+            path: Location = (kind, index, "pool" if (kind, key) == ("others", "name") else key)
+            yield RuleError(f"is used by {_text(places[first])} too", "give each pool its own", path, value)
+
+
+def _text(place: tuple[str, int]) -> str:
+    kind, index = place
+    return f"{kind}[{index}]"
 
 
 def guardrail_of(document: PoolDocument, mode: GuardrailMode = GuardrailMode.ENFORCE) -> PoolGuardrail:

@@ -7,14 +7,15 @@ from pulumi import Output, ResourceOptions
 from pulumi_kubernetes.admissionregistration.v1 import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 
 from .arguments import read_args
+from .cluster_args import ClusterArgs
 from .guardrail_rules import BINDING_KIND, manifests
 from .guardrail_settings import GuardrailsSettings
-from .pool_args import TaintArgs
+from .pool_args import SwapPoolArgs, TaintArgs
 from .swap_pool import POOL_LABEL, GuardrailMode
 
 
 class PoolGuardrailArgs(TypedDict):
-    """What admission must know of one pool."""
+    """What admission must know of a pool that `SwapNodePool` does not make."""
 
     pool: str
     """Name of the pool."""
@@ -41,8 +42,12 @@ class PoolGuardrailArgs(TypedDict):
 class GuardrailsArgs(TypedDict):
     """The pools to guard, and whom to leave alone."""
 
-    pools: list[PoolGuardrailArgs]
-    """The pools, each with its own policies."""
+    cluster: NotRequired[ClusterArgs]
+    """The EKS cluster of `pools`, as `SwapNodePool` takes it. Not needed for `others` alone."""
+    pools: NotRequired[list[SwapPoolArgs]]
+    """Pools, as `SwapNodePool` takes them: the figures are derived, the mode is the pool's `guardrails`."""
+    others: NotRequired[list[PoolGuardrailArgs]]
+    """Pools that something else makes, on any cluster."""
     exempt_namespaces: NotRequired[list[str]]
     """Namespaces that no rule looks at. kube-system always is one."""
     daemon_set_controllers: NotRequired[list[str]]
@@ -73,8 +78,7 @@ class Guardrails(pulumi.ComponentResource):
         names: dict[str, list[str]] = {"policyNames": [], "bindingNames": []}
         for manifest in manifests(settings):
             metadata, spec = manifest["metadata"], manifest["spec"]
-            # Children are named by pool and purpose, so that reordering pools replaces nothing.
-            child = f"{name}-{metadata['labels'][POOL_LABEL]}-{metadata['name'].rsplit('-', 1)[1]}"
+            child = child_name(name, metadata["labels"][POOL_LABEL], metadata["name"].rsplit("-", 1)[1])
             if manifest["kind"] == BINDING_KIND:
                 ValidatingAdmissionPolicyBinding(
                     f"{child}-binding",
@@ -96,3 +100,11 @@ class Guardrails(pulumi.ComponentResource):
         self.policy_names = Output.from_input(names["policyNames"])
         self.binding_names = Output.from_input(names["bindingNames"])
         self.register_outputs(names)
+
+
+def child_name(component: str, pool: str, purpose: str) -> str:
+    """Name of a policy's resource: by pool and purpose, so that adding or reordering pools replaces nothing.
+
+    A component that is called after the pool says it already: `prod-batch`, `prod-batch-advice`.
+    """
+    return f"{component}-{purpose}" if f"-{component}".endswith(f"-{pool}") else f"{component}-{pool}-{purpose}"
