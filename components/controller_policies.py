@@ -1,21 +1,20 @@
-"""IAM documents of Karpenter's controller and of the nodes it launches: exact text, from plain values.
+"""What Karpenter's controller may do, as IAM documents: exact text, from plain values.
 
 The permissions are those of upstream's template (website/content/en/v1.14/getting-started/.../cloudformation.yaml)
 under its statement ids, so that each can be looked up in Karpenter's reference. They are granted whole whatever the
 version installed: a controller that is upgraded then finds what it newly needs (ec2:DescribeInstanceStatus from 1.12,
-for one). Not for attaching them.
+for one). Who may take the roles is in `controller_trust`. Not for attaching them.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from floodplain.problem import RuleError
+from floodplain.problem import RuleError, raise_rules
 
-from .cloud_names import Place, ec2_principal
+from .cloud_names import Place
+from .iam_document import Statement, document
 
 MANAGED_POLICY_LIMIT = 6144
 """Most characters of one managed policy, white space not counted (IAM quotas)."""
@@ -28,7 +27,6 @@ NODE_POLICIES = (
 )
 """AWS's own policies that every node's role has."""
 
-Statement = dict[str, Any]
 Conditions = Mapping[str, Mapping[str, str | list[str]]]
 
 
@@ -64,7 +62,7 @@ class PolicyScope:
 
 
 def controller_policies(scope: PolicyScope) -> dict[str, str]:
-    """The controller's documents by short name: six, or five without a queue. Raises RuleError when one is too long."""
+    """The controller's documents by short name: six, or five without a queue. Raises when any is too long."""
     statements = {
         "NodeLifecycle": _node_lifecycle(scope),
         "IAMIntegration": _iam_integration(scope),
@@ -83,9 +81,7 @@ def controller_policies(scope: PolicyScope) -> dict[str, str]:
             )
         ]
     documents = {name: document(found) for name, found in sorted(statements.items())}
-    problems = policy_problems(documents)
-    if problems:
-        raise problems[0]
+    raise_rules(policy_problems(documents))
     return documents
 
 
@@ -106,66 +102,6 @@ def policy_problems(documents: Mapping[str, str]) -> list[RuleError]:
 def policy_length(text: str) -> int:
     """Characters of a document as IAM counts them."""
     return len("".join(text.split()))
-
-
-def node_trust(partition: str) -> str:
-    """Who may take the node role: EC2."""
-    principal = {"Service": ec2_principal(partition)}
-    return document([{"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}])
-
-
-def pod_identity_trust(cluster_arn: str, namespace: str, service_account: str) -> str:
-    """Who may take the controller's role: that service account of this cluster, by EKS Pod Identity.
-
-    The conditions are on the session tags that Pod Identity adds (EKS user guide, pod-id-abac): without them any
-    association in the account could use the role.
-    """
-    tags = {
-        "aws:RequestTag/eks-cluster-arn": cluster_arn,
-        "aws:RequestTag/kubernetes-namespace": namespace,
-        "aws:RequestTag/kubernetes-service-account": service_account,
-    }
-    return document(
-        [
-            {
-                "Effect": "Allow",
-                "Principal": {"Service": "pods.eks.amazonaws.com"},
-                "Action": ["sts:AssumeRole", "sts:TagSession"],
-                "Condition": {"StringEquals": tags},
-            }
-        ]
-    )
-
-
-def irsa_trust(oidc_provider_arn: str, namespace: str, service_account: str) -> str:
-    """Who may take the controller's role: that service account, by the cluster's OIDC provider. Raises RuleError."""
-    before, found, issuer = oidc_provider_arn.partition(":oidc-provider/")
-    if not (found and issuer and before.startswith("arn:")):
-        raise RuleError(
-            "is not the ARN of an IAM OIDC provider",
-            "it looks like arn:aws:iam::123456789012:oidc-provider/oidc.eks.eu-central-1.amazonaws.com/id/ABC",
-            value=oidc_provider_arn,
-        )
-    condition = {
-        f"{issuer}:aud": "sts.amazonaws.com",
-        f"{issuer}:sub": f"system:serviceaccount:{namespace}:{service_account}",
-    }
-    return document(
-        [
-            {
-                "Effect": "Allow",
-                "Principal": {"Federated": oidc_provider_arn},
-                "Action": "sts:AssumeRoleWithWebIdentity",
-                "Condition": {"StringEquals": condition},
-            }
-        ]
-    )
-
-
-def document(statements: Sequence[Statement]) -> str:
-    """A policy document as compact JSON with sorted keys, so that it is the same text on every run."""
-    content = {"Version": "2012-10-17", "Statement": list(statements)}
-    return json.dumps(content, separators=(",", ":"), sort_keys=True)
 
 
 def _allow(

@@ -1,14 +1,16 @@
 """How the controller hears that an instance is about to go: one queue, and five rules that fill it.
 
-Without any of queue, queue policy, rules or the chart's setting, handling is off and nothing says so (facts on
-weak points: a queue stood without rules for months). That is why they are made together or not at all. Pure data and
-text; the component makes resources from it.
+Without any of queue, queue policy, rules or the chart's setting, handling is off and nothing says so: a production
+queue stood without rules for months. That is why they are made together or not at all. Pure data and text; the
+component makes resources from it.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+
+from .iam_document import Statement, document
 
 QUEUE_RETENTION_SECONDS = 300
 """A message older than this is about an instance that is gone already; upstream keeps them as long."""
@@ -53,7 +55,7 @@ RULES = (
 
 def queue_policy(queue_arn: str) -> str:
     """Who may use the queue: EventBridge and SQS send to it, and nobody without TLS."""
-    statements = [
+    statements: list[Statement] = [
         {
             "Sid": "EventsToQueue",
             "Effect": "Allow",
@@ -71,5 +73,4 @@ def queue_policy(queue_arn: str) -> str:
             "Condition": {"Bool": {"aws:SecureTransport": "false"}},
         },
     ]
-    content = {"Version": "2012-10-17", "Statement": statements}
-    return json.dumps(content, separators=(",", ":"), sort_keys=True)
+    return document(statements)

@@ -12,7 +12,8 @@ import pulumi_aws as aws
 from floodplain.problem import Problem, RuleError
 
 from .arguments import property_errors, read_args
-from .controller_policies import NODE_POLICIES, controller_policies, irsa_trust, node_trust, pod_identity_trust
+from .controller_policies import NODE_POLICIES, controller_policies
+from .controller_trust import irsa_trust, node_trust, pod_identity_trust
 from .helm_release import install
 from .interruption import QUEUE_RETENTION_SECONDS, RULES, queue_policy
 from .karpenter_args import INPUTS, KarpenterArgs, KarpenterControllerArgs

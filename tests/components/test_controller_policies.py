@@ -7,18 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.cloud_names import IAM_ROLE, SQS_QUEUE, Place, cloud_name, place_of
+from components.cloud_names import IAM_ROLE, SQS_QUEUE, cloud_name, place_of
 from components.controller_policies import (
     MANAGED_POLICY_LIMIT,
     PolicyScope,
     controller_policies,
-    irsa_trust,
-    node_trust,
-    pod_identity_trust,
     policy_length,
     policy_problems,
 )
-from floodplain.problem import RuleError
+from floodplain.problem import BrokenRulesError
 
 LONGEST_REGIONS = ("ap-southeast-1", "ap-northeast-1", "us-gov-west-1", "us-gov-east-1", "cn-northwest-1")
 # What upstream's template grants in 1.14, statement by statement, as sets of actions.
@@ -166,78 +163,21 @@ def test_every_document_fits_and_is_compact_json_for_any_cluster(cluster: str, r
         assert text.isascii()
 
 
-def test_a_document_that_is_too_long_is_refused_with_the_number() -> None:
+def test_every_document_that_is_too_long_is_refused_with_the_number() -> None:
     # No EKS cluster may have such a name; the check is for what may be added to a document one day.
-    with pytest.raises(RuleError) as refused:
+    with pytest.raises(BrokenRulesError) as refused:
         controller_policies(scope_of("p" * 600))
-    assert refused.value.path == ("NodeLifecycle",)
-    assert str(refused.value) == (
+    (error,) = refused.value.errors
+    assert error.path == ("NodeLifecycle",)
+    assert str(error) == (
         "makes the policy NodeLifecycle 7537 characters long, 1393 more than the 6144 that IAM allows one managed "
         "policy; use a shorter cluster name"
     )
+    with pytest.raises(BrokenRulesError) as refused:
+        controller_policies(scope_of("p" * 1200))
+    assert [error.path for error in refused.value.errors] == [("IAMIntegration",), ("NodeLifecycle",)]
 
 
 def test_length_is_counted_as_iam_counts_it_without_white_space() -> None:
     assert policy_problems({"spaced": "{ }" + " " * MANAGED_POLICY_LIMIT, "full": "x" * MANAGED_POLICY_LIMIT}) == []
     assert [problem.path for problem in policy_problems({"over": "x" * (MANAGED_POLICY_LIMIT + 1)})] == [("over",)]
-
-
-@pytest.mark.parametrize(
-    ("region", "service"), [("eu-central-1", "ec2.amazonaws.com"), ("cn-north-1", "ec2.amazonaws.com.cn")]
-)
-def test_only_ec2_takes_the_node_role(region: str, service: str) -> None:
-    place: Place = place_of(region, "123456789012")
-    assert json.loads(node_trust(place.partition)) == {
-        "Version": "2012-10-17",
-        "Statement": [{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}],
-    }
-
-
-def test_pod_identity_trusts_one_service_account_of_one_cluster() -> None:
-    cluster = "arn:aws:eks:eu-central-1:123456789012:cluster/prod"
-    assert json.loads(pod_identity_trust(cluster, "kube-system", "karpenter")) == {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Principal": {"Service": "pods.eks.amazonaws.com"},
-                "Action": ["sts:AssumeRole", "sts:TagSession"],
-                "Condition": {
-                    "StringEquals": {
-                        "aws:RequestTag/eks-cluster-arn": cluster,
-                        "aws:RequestTag/kubernetes-namespace": "kube-system",
-                        "aws:RequestTag/kubernetes-service-account": "karpenter",
-                    }
-                },
-            }
-        ],
-    }
-
-
-def test_irsa_trusts_one_service_account_of_one_oidc_provider() -> None:
-    issuer = "oidc.eks.cn-north-1.amazonaws.com.cn/id/ABC"
-    provider = f"arn:aws-cn:iam::123456789012:oidc-provider/{issuer}"
-    assert json.loads(irsa_trust(provider, "karpenter", "controller")) == {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Principal": {"Federated": provider},
-                "Action": "sts:AssumeRoleWithWebIdentity",
-                "Condition": {
-                    "StringEquals": {
-                        f"{issuer}:aud": "sts.amazonaws.com",
-                        f"{issuer}:sub": "system:serviceaccount:karpenter:controller",
-                    }
-                },
-            }
-        ],
-    }
-
-
-@pytest.mark.parametrize(
-    "text", ["", "https://oidc.eks.eu-central-1.amazonaws.com/id/ABC", "arn:aws:iam::123456789012:role/x"]
-)
-def test_what_is_no_oidc_provider_is_refused(text: str) -> None:
-    with pytest.raises(RuleError, match="is not the ARN of an IAM OIDC provider"):
-        irsa_trust(text, "kube-system", "karpenter")

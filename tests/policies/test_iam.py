@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE as UNKNOWN
 
 from components.cloud_names import Place
-from components.controller_policies import PolicyScope, controller_policies, node_trust, pod_identity_trust
+from components.controller_policies import PolicyScope, controller_policies
+from components.controller_trust import node_trust, pod_identity_trust
 from components.interruption import queue_policy
 from policies.rules.iam import is_wildcard_resource, writes
 
