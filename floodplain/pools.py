@@ -20,6 +20,20 @@ from floodplain.swap import Number, disk_left_bytes, swap_file_bytes, swap_total
 
 SCHEMA_VERSION = 1
 
+DOMAIN = "floodplain.dev"
+"""Of our labels and annotations."""
+POOL_LABEL = f"{DOMAIN}/pool"
+"""On nodes and on a pool's objects: the name of their pool. The key of the default taint as well."""
+SWAP_RATIO_ANNOTATION = f"{DOMAIN}/swap-ratio"
+"""On a NodePool: swap per byte of memory of its nodes."""
+
+DOMAIN = "floodplain.dev"
+"""Domain of our labels and annotations."""
+POOL_LABEL = f"{DOMAIN}/pool"
+"""The label of a pool's nodes; its value is the pool's name."""
+SWAP_RATIO_ANNOTATION = f"{DOMAIN}/swap-ratio"
+"""On a NodePool: k, swap per byte of memory."""
+
 Count = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[int, Field(gt=0, strict=True)]
 Name = Annotated[str, Field(min_length=1, max_length=253)]
@@ -194,7 +208,7 @@ def _parse(content: bytes, origin: str) -> tuple[PoolDocument, ...]:
 
 def _broken_rules(document: PoolDocument) -> Iterable[RuleError]:
     if len(document.node_selector) != 1:
-        remedy = "name the pool's label only, such as floodplain.dev/pool"
+        remedy = f"name the pool's label only, such as {POOL_LABEL}"
         yield RuleError("needs exactly one label", remedy, ("node_selector",), document.node_selector)
     seen: set[str] = set()
     for position, kind in enumerate(document.types):

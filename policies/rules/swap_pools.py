@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from pulumi_policy import PolicyResource, StackValidationArgs
 
+from floodplain.pools import POOL_LABEL, SWAP_RATIO_ANNOTATION
+
 from .boot_text import BootText, boot_text_of
 from .kinds import is_node_class
 from .proxies import Unknowns, each, get, mapping, text
 from .rule import resources_of
 
-_DOMAIN = "floodplain.dev"
-_RATIO = f"{_DOMAIN}/swap-ratio"
-_POOL = f"{_DOMAIN}/pool"
 _LOCAL_NVME = "karpenter.k8s.aws/instance-local-nvme"
 DEFAULT_RATIO = 2.0
 
@@ -36,7 +35,7 @@ def asks_for_swap(props: object) -> bool:
     """Whether a NodePool by itself asks for swap nodes: our label or annotation, or local NVMe."""
     labels = mapping(get(props, "spec", "template", "metadata", "labels"))
     annotations = mapping(get(props, "metadata", "annotations"))
-    if _POOL in labels or _RATIO in annotations:
+    if POOL_LABEL in labels or SWAP_RATIO_ANNOTATION in annotations:
         return True
     unknowns = Unknowns()
     for requirement in requirements(props):
@@ -50,7 +49,7 @@ def asks_for_swap(props: object) -> bool:
 
 def annotated_ratio(props: object) -> float | None:
     """The swap ratio in a NodePool's annotation."""
-    return _ratio(text(get(props, "metadata", "annotations", _RATIO)))
+    return _ratio(text(get(props, "metadata", "annotations", SWAP_RATIO_ANNOTATION)))
 
 
 def ratio_or_default(value: object) -> float:
