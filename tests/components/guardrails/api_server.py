@@ -82,9 +82,26 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 _ENVIRONMENT = celpy.Environment(runner_class=_StrictRunner)
 
 
+_PASSED_THROUGH = frozenset(
+    ("expr", "conditionalor", "conditionaland", "relation", "addition", "multiplication", "unary", "member")
+)
+
+
+def _shortened(tree: Tree) -> Tree:
+    """The tree without levels of the grammar that only hand on their one child: most of what evaluation walks."""
+    children = [_shortened(child) if isinstance(child, lark.Tree) else child for child in tree.children]
+    only = children[0] if len(children) == 1 else None
+    if isinstance(only, lark.Tree):
+        if tree.data in _PASSED_THROUGH:
+            return only
+        if tree.data == "primary" and only.data == "paren_expr":
+            return cast(Tree, only.children[0])
+    return lark.Tree(tree.data, children, tree.meta)
+
+
 @functools.lru_cache(maxsize=4096)
 def _program(expression: str) -> celpy.Runner:
-    return _ENVIRONMENT.program(_ENVIRONMENT.compile(expression), functions=dict(_FUNCTIONS))
+    return _ENVIRONMENT.program(_shortened(_ENVIRONMENT.compile(expression)), functions=dict(_FUNCTIONS))
 
 
 def _values(variables: list[Manifest], context: Mapping[str, Any]) -> celtypes.MapType:
