@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from pulumi_policy import Policy, ResourceValidationArgs
 
+from floodplain.exact_version import is_exact
+
 from .kinds import is_chart
 from .proxies import Path, get, known_leaves, place, shown, text
 from .rule import About, of_type, resource_rule
 
-_EXACT = re.compile(r"v?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 _VERSION_KEYS = re.compile(r"(?i)(.*tag|.*version)")
 
 
@@ -28,7 +29,7 @@ def inexact_version(args: ResourceValidationArgs) -> Iterator[str]:
         return
     if version is None:
         yield f"version: chart {shown(chart)} has none, so the newest is installed; name one, such as 1.2.3"
-    elif not _EXACT.fullmatch(text(version) or ""):
+    elif not is_exact(text(version) or ""):
         yield f"version: {shown(version)} of chart {shown(chart)} is not exact; write one version, such as 1.2.3"
 
 
