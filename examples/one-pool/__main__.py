@@ -11,37 +11,22 @@ cluster = config.require("cluster")
 provider = kubernetes.Provider("cluster", context=config.require("context"), cluster_identifier=cluster)
 through = pulumi.ResourceOptions(providers=[provider])
 
-rules = Guardrails(
-    "rules",
-    {
-        "pools": [
-            {
-                "pool": "batch",
-                # The largest node's allocatable memory: column "For pods" of `floodplain catalogue show`, less 412Mi
-                # for the default systemReserved and eviction threshold.
-                "largest_allocatable": "117900Mi",
-                "headroom": "256Mi",
-                "mode": "audit",
-            }
-        ]
-    },
-    through,
-)
+versions = {"name": cluster, "kubernetes_version": config.require("kubernetesVersion")}
+pool = {
+    "name": "batch",
+    "families": ["r6id"],
+    "vcpus": [4, 8, 16],
+    "limits": {"cpu": "64", "memory": "512Gi"},
+    "ami": {"alias": "al2023@v20260714"},
+    "longest_job": "12h",
+    "guardrails": "audit",
+}
 
+# The rules know the pool's nodes by the same entry that makes them, and are there before the first node.
+rules = Guardrails("batch", {"cluster": versions, "pools": [pool]}, through)
 batch = SwapNodePool(
     "batch",
-    {
-        "pool": {
-            "name": "batch",
-            "families": ["r6id"],
-            "vcpus": [4, 8, 16],
-            "limits": {"cpu": "64", "memory": "512Gi"},
-            "ami": {"alias": "al2023@v20260714"},
-            "longest_job": "12h",
-        },
-        "cluster": {"name": cluster, "kubernetes_version": config.require("kubernetesVersion")},
-        "node_role_name": config.require("nodeRoleName"),
-    },
+    {"cluster": versions, "pool": pool, "node_role_name": config.require("nodeRoleName")},
     pulumi.ResourceOptions(providers=[provider], depends_on=[rules]),
 )
 

@@ -84,7 +84,7 @@ def test_the_guardrails_of_a_pool_are_there_before_it_is(render: Any) -> None:
     for pool in made.of(":NodePool"):
         name = pool.inputs["metadata"]["name"]
         before = {urn.rsplit("::")[-1] for urn in reachable(made, pool.urn) if "PolicyBinding" in urn}
-        assert before == {f"p-guardrails-{name}-{name}-{kind}-binding" for kind in ("advice", "containment")}
+        assert before == {f"p-{name}-{kind}-binding" for kind in ("advice", "containment")}
 
 
 def test_a_kubeconfig_is_made_that_holds_no_secret(render: Any) -> None:

@@ -10,8 +10,7 @@ import yaml
 
 from components import pool_objects
 from components.guardrail_rules import manifests
-from components.guardrail_settings import GuardrailsSettings, guardrail_of
-from components.pool_document import pool_document
+from components.guardrail_settings import GuardrailsSettings
 from components.swap_pool import SwapPool
 from docs.samples import ROOT
 from floodplain import duration
@@ -62,7 +61,7 @@ def test_there_are_jobs() -> None:
 
 @EACH
 def test_a_job_is_admitted_without_a_word(job: Any, pool: SwapPool, peak: int) -> None:
-    rules = GuardrailsSettings(pools=(guardrail_of(pool_document(pool, PROD.cluster_versions)),))
+    rules = GuardrailsSettings(cluster=PROD.cluster_versions, pools=(pool,))
     pod = admitted(pod_of(job), [pool_objects.runtime_class(pool)])
     verdict = judge(manifests(rules), Request(pod))
     assert verdict.complaints == ()

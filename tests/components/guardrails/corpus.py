@@ -19,7 +19,7 @@ IMAGE = "registry.example/job:1"
 
 SETTINGS = GuardrailsSettings.model_validate(
     {
-        "pools": [
+        "others": [
             {"pool": "k2", "largestAllocatable": "64Gi", "headroom": "255Mi"},
             {
                 "pool": "batch",

@@ -24,7 +24,7 @@ ALLOCATABLE_MIB, HEADROOM_MIB = 14481, 256
 POLICIES = manifests(
     GuardrailsSettings.model_validate(
         {
-            "pools": [
+            "others": [
                 {
                     "pool": "k2",
                     "largest_allocatable": f"{ALLOCATABLE_MIB}Mi",

@@ -68,7 +68,7 @@ def test_every_rule_is_broken_by_some_pod_of_the_table() -> None:
     from components.guardrail_containment import containment_rules
     from tests.components.guardrails.corpus import SETTINGS
 
-    pool = SETTINGS.pools[0]
+    pool = SETTINGS.others[0]
     known = {rule.name for rule in (*containment_rules(pool), *advice_rules(pool))}
     assert {name for case in CASES for name in (*case.breaks, *case.advice)} == known
 

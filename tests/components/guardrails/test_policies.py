@@ -19,7 +19,7 @@ from tests.conftest import Golden
 
 
 def _of(mode: str, **pool: Any) -> list[Manifest]:
-    settings = {"pools": [{"pool": "k2", "largest_allocatable": "64Gi", "mode": mode, **pool}]}
+    settings = {"others": [{"pool": "k2", "largest_allocatable": "64Gi", "mode": mode, **pool}]}
     return manifests(GuardrailsSettings.model_validate(settings))
 
 
