@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from floodplain import duration
 from floodplain.duration import Duration
+from floodplain.kubelet_keys import RESERVABLE
 from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText, to_bytes
 
@@ -25,8 +26,6 @@ PART_HEADER_BYTES = 64
 
 TIMEOUT_MOST_SECONDS = 720
 """Karpenter gives a node 15 minutes to register, boot included (kubernetes-sigs/karpenter#357)."""
-
-_RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
 
 
 class BootSettings(NodeTuning):
@@ -54,10 +53,10 @@ class BootSettings(NodeTuning):
     @model_validator(mode="after")
     def _reserved(self) -> BootSettings:
         for resource, value in self.system_reserved.items():
-            if resource not in _RESERVABLE:
+            if resource not in RESERVABLE:
                 raise RuleError(
                     "is not a resource that can be reserved",
-                    f"known: {', '.join(_RESERVABLE)}",
+                    f"known: {', '.join(RESERVABLE)}",
                     ("systemReserved", resource),
                     value,
                 )

@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from floodplain.kubelet_keys import KARPENTERS_KEYS
 from floodplain.problem import RuleError
 
 _NAMES = """
@@ -42,19 +43,8 @@ _KNOWN = frozenset(_NAMES.split())
 OVERWRITTEN_BY_KARPENTER = ("clusterDNS", "maxPods", "registerWithTaints")
 """Karpenter's own NodeConfig is the last part and sets these (karpenter-provider-aws v1.14.1, nodeadm.go)."""
 
-SEEN_BY_KARPENTER = (
-    "cpuCFSQuota",
-    "evictionHard",
-    "evictionMaxPodGracePeriod",
-    "evictionSoft",
-    "evictionSoftGracePeriod",
-    "imageGCHighThresholdPercent",
-    "imageGCLowThresholdPercent",
-    "kubeReserved",
-    "podsPerCore",
-    "systemReserved",
-)
-"""With the three above, the keys of EC2NodeClass spec.kubelet: set elsewhere they stay hidden from Karpenter."""
+SEEN_BY_KARPENTER = tuple(key for key in KARPENTERS_KEYS if key not in OVERWRITTEN_BY_KARPENTER)
+"""The other keys of EC2NodeClass spec.kubelet: set elsewhere they stay hidden from Karpenter."""
 
 _OWN_SETTINGS = {
     "failSwapOn": "it follows from the swap ratio",

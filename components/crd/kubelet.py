@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from floodplain.kubelet_keys import EVICTION_SIGNALS, RESERVABLE
 from floodplain.problem import RuleError
 
 from .amounts import go_duration, reserve, threshold
@@ -19,15 +20,6 @@ from .model import CrdModel, Raw, has
 from .scalars import flag, listed, text, text_map, whole
 from .violation import RuntimeRuleError
 
-SIGNALS = (
-    "memory.available",
-    "nodefs.available",
-    "nodefs.inodesFree",
-    "imagefs.available",
-    "imagefs.inodesFree",
-    "pid.available",
-)
-RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
 PERCENT_MOST = 100
 
 IN_USER_DATA = "put it in the NodeConfig of spec.userData, under spec.kubelet.config"
@@ -100,7 +92,7 @@ def _high_above_low(raw: Raw) -> Iterator[RuleError]:
         yield RuleError(f"must be greater than {low} ({raw[low]})", "raise it or lower the other", (high,), raw[high])
 
 
-Thresholds = Annotated[dict[str, str] | None, text_map(_only(SIGNALS), value=threshold)]
+Thresholds = Annotated[dict[str, str] | None, text_map(_only(EVICTION_SIGNALS), value=threshold)]
 Reserves = Annotated[dict[str, str] | None, text_map(_only(RESERVABLE), value=reserve)]
 Percent = Annotated[int | None, whole(0, PERCENT_MOST)]
 
@@ -120,7 +112,7 @@ class KubeletSpec(CrdModel):
     kube_reserved: Reserves = None
     eviction_hard: Thresholds = None
     eviction_soft: Thresholds = None
-    eviction_soft_grace_period: Annotated[dict[str, str] | None, text_map(_only(SIGNALS), value=go_duration)] = None
+    eviction_soft_grace_period: Annotated[dict[str, str] | None, text_map(_only(EVICTION_SIGNALS), value=go_duration)] = None
     eviction_max_pod_grace_period: Annotated[int | None, whole()] = None
     image_gc_high_threshold_percent: Percent = Field(default=None, alias="imageGCHighThresholdPercent")
     image_gc_low_threshold_percent: Percent = Field(default=None, alias="imageGCLowThresholdPercent")

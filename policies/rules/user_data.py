@@ -13,6 +13,7 @@ import yaml
 from pulumi_policy import Policy, ResourceValidationArgs, Severity
 
 from floodplain import quantity
+from floodplain.kubelet_keys import KARPENTERS_KEYS
 from floodplain.problem import Problem
 from floodplain.quantity import QuantityError
 from nodeconfig import problems_of_user_data
@@ -22,23 +23,6 @@ from .kinds import is_node_class
 from .proxies import Unknowns, get, mapping, shown, text
 from .rule import About, of_type, resource_rule
 
-# EC2NodeClass spec.kubelet of Karpenter 1.14.1 (karpenter.k8s.aws_ec2nodeclasses.yaml).
-KUBELET_KEYS = frozenset(
-    (
-        "clusterDNS",
-        "cpuCFSQuota",
-        "evictionHard",
-        "evictionMaxPodGracePeriod",
-        "evictionSoft",
-        "evictionSoftGracePeriod",
-        "imageGCHighThresholdPercent",
-        "imageGCLowThresholdPercent",
-        "kubeReserved",
-        "maxPods",
-        "podsPerCore",
-        "systemReserved",
-    )
-)
 _PLANNED_WITH = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "kubeReserved")
 _KUBELET_PATH = "spec.kubelet.config"
 
@@ -75,7 +59,7 @@ def wrong_kubelet_settings(args: ResourceValidationArgs) -> Iterator[str]:
 def dropped_keys(args: ResourceValidationArgs) -> Iterator[str]:
     """Settings that Karpenter's kubelet block does not know and drops."""
     for key in mapping(get(args.props, "spec", "kubelet")):
-        if key not in KUBELET_KEYS:
+        if key not in KARPENTERS_KEYS:
             yield f"spec.kubelet.{key}: is dropped by Karpenter up to 1.14; write it in the NodeConfig of spec.userData"
     user_data = text(get(args.props, "spec", "userData")) or ""
     if boot_text_of(args.props) is None and "memory-swap-behavior" in user_data:

@@ -16,6 +16,7 @@ from components.pool_types import admitted, reserves
 from components.swap_pool import SwapPool
 from floodplain import catalogue, quantity, swap
 from floodplain.catalogue import Requirement
+from floodplain.kubelet_keys import KARPENTERS_KEYS
 from nodeconfig import problems_of_user_data
 from stacks.config import StackConfig, parse
 
@@ -83,20 +84,7 @@ def test_the_boot_text_has_no_fault_and_at_most_12_kib(pool: SwapPool, cluster: 
 @pytest.mark.parametrize(("pool", "cluster"), POOLS)
 def test_spec_kubelet_has_only_the_keys_that_karpenter_keeps(pool: SwapPool, cluster: ClusterVersions) -> None:
     kubelet: dict[str, Any] = node_class(pool, cluster, "nodes")["spec"]["kubelet"]
-    assert kubelet.keys() <= {
-        "clusterDNS",
-        "cpuCFSQuota",
-        "evictionHard",
-        "evictionMaxPodGracePeriod",
-        "evictionSoft",
-        "evictionSoftGracePeriod",
-        "imageGCHighThresholdPercent",
-        "imageGCLowThresholdPercent",
-        "kubeReserved",
-        "maxPods",
-        "podsPerCore",
-        "systemReserved",
-    }
+    assert kubelet.keys() <= set(KARPENTERS_KEYS)
 
 
 @pytest.mark.parametrize(("pool", "cluster"), POOLS)
