@@ -5,11 +5,9 @@ Not for what a single part means: each part's own settings say that.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from floodplain import quantity
 from floodplain.problem import RuleError
@@ -18,12 +16,11 @@ from floodplain.settings import Settings
 
 from .cluster import Cluster, ClusterVersions
 from .controllers_settings import ControllersSettings
+from .image_digest import ImageDigest
 from .karpenter_installation import KarpenterInstallation, installation_problems
 from .karpenter_settings import KarpenterSettings
 from .pool_types import admitted
-from .swap_pool import SwapPool, stack_problems
-
-_DIGEST = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
+from .swap_pool import SwapPool, room_problems, stack_problems
 
 
 class PlatformKarpenter(KarpenterSettings):
@@ -33,15 +30,6 @@ class PlatformKarpenter(KarpenterSettings):
     oidc_provider_arn: str | None = None
     permissions_boundary: str | None = None
     node_role_policies: dict[str, str] = Field(default_factory=dict)
-
-
-def _digest(image: str) -> str:
-    if not _DIGEST.fullmatch(image):
-        raise RuleError("is not an image by digest", "write repository@sha256:..., as a release prints it")
-    return image
-
-
-ImageDigest = Annotated[str, AfterValidator(_digest)]
 
 
 class ImageSettings(Settings):
@@ -82,6 +70,16 @@ class PlatformSettings(RuledSettings):
     @rule("protected", each="pools")
     def _pool_suits_the_stack(self, pool: SwapPool) -> Iterator[RuleError]:
         yield from stack_problems(pool, protected=self.protected)
+
+    @rule("karpenter", each="pools")
+    def _every_node_has_room_for_a_job(self, pool: SwapPool) -> Iterator[RuleError]:
+        yield from room_problems(pool, float(self.karpenter.vm_memory_overhead_percent))
+
+    @rule("cluster", each="pools")
+    def _zones_are_in_the_region(self, pool: SwapPool) -> Iterator[RuleError]:
+        for index, zone in enumerate(pool.zones):
+            if not zone.startswith(self.cluster.region):
+                yield RuleError(f"is not in the region {self.cluster.region}", "correct it", ("zones", index), zone)
 
     @rule(each="pools")
     def _pool_can_launch_a_node(self, pool: SwapPool) -> Iterator[RuleError]:

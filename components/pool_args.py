@@ -4,7 +4,7 @@ The same fields as the models of `swap_pool` and its neighbours, which hold defa
 the two field by field. The texts below are the descriptions in the schema and in the docs' tables.
 """
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from .pool_cloud import VolumeType
 from .pool_disruption import DisruptionReason
@@ -45,6 +45,8 @@ class SwapArgs(TypedDict, total=False):
     """Share of a peak that is touched all the time and must stay in memory. Default 0.5."""
     swappiness: int
     """vm.swappiness, 0 to 200. Default 10."""
+    page_cluster: int
+    """vm.page-cluster: 2 to this power pages are read from swap at once, 0 to 6. Default 3."""
     start_timeout: str
     """How long the swap unit may take at boot before the node is given up. Default `5m`."""
     power_off_on_failure: bool
@@ -183,6 +185,8 @@ class SwapPoolArgs(TypedDict):
     """Shares of the NVMe disk."""
     kubelet: NotRequired[KubeletArgs]
     """Kubelet settings that Karpenter must see."""
+    kubelet_config: NotRequired[dict[str, Any]]
+    """Further keys of KubeletConfiguration, for the node alone."""
     single_process_oom_kill: NotRequired[bool]
     """Whether only the process that hit the limit is killed, not the whole container. Default false."""
     subnets: NotRequired[list[SelectorTermArgs]]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from floodplain.problem import RuleError
-from floodplain.quantity import QuantityText
+from floodplain.quantity import BytesText
+from floodplain.rules import RuledSettings, rule
 from floodplain.settings import Settings
 
 OLDEST_AMI = 20251023
@@ -20,36 +22,38 @@ _ALIAS = re.compile(r"al2023@(latest|v(\d{8}))")
 _AMI_ID = re.compile(r"ami-[0-9a-z]+")
 
 
-class AmiSettings(Settings):
+class AmiSettings(RuledSettings):
     """The machine image: an `alias` such as `al2023@v20260714`, or `ids` of images made from AL2023."""
 
     alias: str | None = None
     ids: tuple[str, ...] = Field(default=(), max_length=30)
 
-    @model_validator(mode="after")
-    def _one_kind_of_term(self) -> AmiSettings:
+    @rule("alias", "ids")
+    def _one_kind_of_term(self) -> Iterator[RuleError]:
         if bool(self.alias) == bool(self.ids):
-            raise RuleError("needs either `alias` or `ids`", "for example alias: al2023@v20260714")
-        if self.alias:
-            match = _ALIAS.fullmatch(self.alias)
-            if not match:
-                raise RuleError(
-                    "is not an AL2023 alias",
-                    "write al2023@vYYYYMMDD; swap is set up by AL2023's nodeadm",
-                    ("alias",),
-                    self.alias,
-                )
-            if match[2] and int(match[2]) < OLDEST_AMI:
-                raise RuleError(
-                    "is too old: its nodeadm does not read the drop-in that takes swap out of allocatable disk",
-                    f"use al2023@v{OLDEST_AMI} or newer",
-                    ("alias",),
-                    self.alias,
-                )
+            yield RuleError("needs either `alias` or `ids`", "for example alias: al2023@v20260714")
+
+    @rule("alias")
+    def _alias_is_recent_al2023(self) -> Iterator[RuleError]:
+        if not self.alias:
+            return
+        match = _ALIAS.fullmatch(self.alias)
+        if not match:
+            remedy = "write al2023@vYYYYMMDD; swap is set up by AL2023's nodeadm"
+            yield RuleError("is not an AL2023 alias", remedy, ("alias",), self.alias)
+        elif match[2] and int(match[2]) < OLDEST_AMI:
+            yield RuleError(
+                "is too old: its nodeadm does not read the drop-in that takes swap out of allocatable disk",
+                f"use al2023@v{OLDEST_AMI} or newer",
+                ("alias",),
+                self.alias,
+            )
+
+    @rule("ids")
+    def _ids_are_of_images(self) -> Iterator[RuleError]:
         for index, ami in enumerate(self.ids):
             if not _AMI_ID.fullmatch(ami):
-                raise RuleError("is not an image id", "write ami-...", ("ids", index), ami)
-        return self
+                yield RuleError("is not an image id", "write ami-...", ("ids", index), ami)
 
     @property
     def pinned(self) -> bool:
@@ -61,20 +65,19 @@ class AmiSettings(Settings):
         return [{"alias": self.alias}] if self.alias else [{"id": ami} for ami in self.ids]
 
 
-class SelectorTerm(Settings):
+class SelectorTerm(RuledSettings):
     """One term of a subnet or security group selector: `tags` (all must match) or an `id`."""
 
     tags: dict[str, str] = Field(default_factory=dict, max_length=20)
     id: str | None = None
 
-    @model_validator(mode="after")
-    def _tags_or_id(self) -> SelectorTerm:
+    @rule("tags", "id")
+    def _tags_or_id(self) -> Iterator[RuleError]:
         if bool(self.tags) == bool(self.id):
-            raise RuleError("needs either `tags` or `id`", "for example tags: {karpenter.sh/discovery: my-cluster}")
+            yield RuleError("needs either `tags` or `id`", "for example tags: {karpenter.sh/discovery: my-cluster}")
         for key, value in self.tags.items():
             if not key or not value:
-                raise RuleError("has an empty key or value", "give both", ("tags",), {key: value})
-        return self
+                yield RuleError("has an empty key or value", "give both", ("tags",), {key: value})
 
     def manifest(self) -> dict[str, object]:
         """The term as Karpenter reads it."""
@@ -115,7 +118,7 @@ class VolumeType(StrEnum):
 class RootVolume(Settings):
     """The root EBS volume. Pods, images and swap are on the instance store, so it may be small."""
 
-    size: QuantityText = "30Gi"
+    size: BytesText = "30Gi"
     type: VolumeType = VolumeType.GP3
     iops: int | None = Field(default=None, ge=100)
     throughput: int | None = Field(default=None, ge=125)

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from enum import StrEnum
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from floodplain import duration
 from floodplain.duration import Duration, DurationOrNever
 from floodplain.problem import RuleError
+from floodplain.rules import RuledSettings, rule
 from floodplain.settings import Settings
 
 _NODES = re.compile(r"(100|[0-9]{1,2})%|[0-9]+")
@@ -28,7 +29,7 @@ class DisruptionReason(StrEnum):
     """Pods would fit on fewer or cheaper nodes."""
 
 
-class Budget(Settings):
+class Budget(RuledSettings):
     """How many nodes may be disrupted at a time: a number or a percentage, always or on a schedule."""
 
     nodes: str
@@ -36,13 +37,15 @@ class Budget(Settings):
     schedule: str | None = None
     duration: Duration | None = None
 
-    @model_validator(mode="after")
-    def _rules(self) -> Budget:
+    @rule("nodes")
+    def _nodes_can_be_counted(self) -> Iterator[RuleError]:
         if not _NODES.fullmatch(self.nodes):
-            raise RuleError("is neither a number nor a percentage", "write '1' or '10%'", ("nodes",), self.nodes)
+            yield RuleError("is neither a number nor a percentage", "write '1' or '10%'", ("nodes",), self.nodes)
+
+    @rule("schedule", "duration")
+    def _schedule_has_a_duration(self) -> Iterator[RuleError]:
         if (self.schedule is None) != (self.duration is None):
-            raise RuleError("`schedule` and `duration` go together", "give both or neither")
-        return self
+            yield RuleError("`schedule` and `duration` go together", "give both or neither")
 
     def manifest(self) -> dict[str, object]:
         """The budget as Karpenter reads it."""

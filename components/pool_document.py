@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from floodplain import duration, quantity
-from floodplain.pools import PoolDocument, PoolLimits, PoolTaint, pool_type
+from floodplain.pools import POOL_LABEL, PoolDocument, PoolLimits, PoolTaint, pool_type
 
 from .cluster import ClusterVersions
 from .pool_types import admitted, reserves
-from .swap_pool import POOL_LABEL, SwapPool
+from .swap_pool import SwapPool
 
 
 def pool_document(pool: SwapPool, cluster: ClusterVersions) -> PoolDocument:

@@ -7,41 +7,50 @@ node's own boot text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from floodplain import quantity
 from floodplain.duration import Duration
+from floodplain.kubelet_keys import EVICTION_SIGNALS, RESERVABLE
 from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText
-from floodplain.settings import Settings
+from floodplain.rules import RuledSettings, rule
 
-_SIGNALS = (
-    "memory.available",
-    "nodefs.available",
-    "nodefs.inodesFree",
-    "imagefs.available",
-    "imagefs.inodesFree",
-    "pid.available",
-)
-_RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
-_PERCENT = re.compile(r"(\d{1,2}(\.\d+)?|100)%")
+_PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?|100)%")
 
 
-def _check_thresholds(key: str, thresholds: dict[str, str]) -> None:
+# Where the disk rule of a pool ends: swap, ephemeral storage and images together fill at most 85 % of the NVMe.
+_DISK_PERCENT = 85
+
+
+def _threshold_problems(key: str, thresholds: Mapping[str, str]) -> Iterator[RuleError]:
     for signal, value in thresholds.items():
-        if signal not in _SIGNALS:
-            raise RuleError("is not an eviction signal", f"known: {', '.join(_SIGNALS)}", (key, signal), value)
-        if not _PERCENT.fullmatch(value):
-            try:
-                quantity.to_bytes(value)
-            except RuleError as error:
-                raise RuleError(
-                    error.rule, "write a quantity such as 256Mi or a percentage such as 10%", (key, signal), value
-                ) from None
+        if signal not in EVICTION_SIGNALS:
+            yield RuleError("is not an eviction signal", f"known: {', '.join(EVICTION_SIGNALS)}", (key, signal), value)
+            continue
+        match = _PERCENT.fullmatch(value)
+        if match and signal == "nodefs.available" and float(match[1]) > 100 - _DISK_PERCENT:
+            yield RuleError(
+                f"would evict pods of a node whose disk is used as planned, up to {_DISK_PERCENT} %",
+                f"set it to at most {100 - _DISK_PERCENT}%",
+                (key, signal),
+                value,
+            )
+        if match:
+            continue
+        if signal == "nodefs.available":
+            yield RuleError("is no percentage, and the pool's disks differ in size", "write 10%", (key, signal), value)
+            continue
+        try:
+            quantity.to_bytes(value)
+        except RuleError as error:
+            remedy = "write a quantity such as 256Mi or a percentage such as 10%"
+            yield RuleError(error.rule, remedy, (key, signal), value)
 
 
-class KubeletSettings(Settings):
+class KubeletSettings(RuledSettings):
     """EC2NodeClass spec.kubelet. A map that is given replaces its default whole, as in kubelet itself."""
 
     eviction_hard: dict[str, str] = Field(
@@ -57,41 +66,55 @@ class KubeletSettings(Settings):
     image_gc_high_threshold_percent: int = Field(default=85, ge=1, le=100)
     image_gc_low_threshold_percent: int = Field(default=80, ge=0, le=100)
 
-    @model_validator(mode="after")
-    def _rules(self) -> KubeletSettings:
-        _check_thresholds("evictionHard", self.eviction_hard)
-        _check_thresholds("evictionSoft", self.eviction_soft)
+    @rule("eviction_hard")
+    def _hard_thresholds_are_sound(self) -> Iterator[RuleError]:
+        yield from _threshold_problems("evictionHard", self.eviction_hard)
+
+    @rule("eviction_soft")
+    def _soft_thresholds_are_sound(self) -> Iterator[RuleError]:
+        yield from _threshold_problems("evictionSoft", self.eviction_soft)
+
+    @rule("eviction_soft", "eviction_soft_grace_period")
+    def _soft_thresholds_have_grace(self) -> Iterator[RuleError]:
         if self.eviction_soft.keys() != self.eviction_soft_grace_period.keys():
-            raise RuleError(
+            yield RuleError(
                 "every soft threshold needs a grace period and the reverse",
                 "give evictionSoft and evictionSoftGracePeriod the same keys",
                 ("evictionSoftGracePeriod",),
                 self.eviction_soft_grace_period,
             )
+
+    @rule("kube_reserved", "system_reserved")
+    def _reserves_are_known(self) -> Iterator[RuleError]:
         for key, reserved in (("kubeReserved", self.kube_reserved), ("systemReserved", self.system_reserved)):
             for resource, value in reserved.items():
-                if resource not in _RESERVABLE:
-                    raise RuleError(
-                        "is not a resource that can be reserved",
-                        f"known: {', '.join(_RESERVABLE)}",
-                        (key, resource),
-                        value,
-                    )
+                if resource not in RESERVABLE:
+                    known = f"known: {', '.join(RESERVABLE)}"
+                    yield RuleError("is not a resource that can be reserved", known, (key, resource), value)
         if "ephemeral-storage" in self.system_reserved:
-            raise RuleError(
+            yield RuleError(
                 "is computed on each node from its swap file",
                 "remove it; reserve disk for daemons in kubeReserved",
                 ("systemReserved", "ephemeral-storage"),
                 self.system_reserved["ephemeral-storage"],
             )
+
+    @rule("image_gc_high_threshold_percent", "image_gc_low_threshold_percent")
+    def _images_are_collected_in_time(self) -> Iterator[RuleError]:
         if self.image_gc_low_threshold_percent >= self.image_gc_high_threshold_percent:
-            raise RuleError(
+            yield RuleError(
                 f"must be below imageGcHighThresholdPercent ({self.image_gc_high_threshold_percent})",
                 "lower it",
                 ("imageGcLowThresholdPercent",),
                 self.image_gc_low_threshold_percent,
             )
-        return self
+        if self.image_gc_high_threshold_percent < _DISK_PERCENT:
+            yield RuleError(
+                f"would collect images on a node whose disk is used as planned, up to {_DISK_PERCENT} %",
+                f"set it to {_DISK_PERCENT} or more",
+                ("imageGcHighThresholdPercent",),
+                self.image_gc_high_threshold_percent,
+            )
 
     def manifest(self) -> dict[str, object]:
         """EC2NodeClass spec.kubelet, without what is not set."""

@@ -5,13 +5,16 @@ Not for registering them: that is `swap_node_pool`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from floodplain.pools import POOL_LABEL, SWAP_RATIO_ANNOTATION
 from floodplain.quantity import from_bytes, to_bytes
 
 from .cluster import ClusterVersions
 from .pool_boot import boot_text
-from .swap_pool import DOMAIN, POOL_LABEL, SwapPool
+
+if TYPE_CHECKING:
+    from .swap_pool import SwapPool
 
 NODE_POOL_API = "karpenter.sh/v1"
 NODE_CLASS_API = "karpenter.k8s.aws/v1"
@@ -82,7 +85,7 @@ def node_pool(pool: SwapPool) -> dict[str, Any]:
     return {
         "apiVersion": NODE_POOL_API,
         "kind": "NodePool",
-        "metadata": _metadata(pool.name, pool, **{f"{DOMAIN}/swap-ratio": f"{pool.swap.ratio:g}", **_WAIT_FOR_READY}),
+        "metadata": _metadata(pool.name, pool, **{SWAP_RATIO_ANNOTATION: f"{pool.swap.ratio:g}", **_WAIT_FOR_READY}),
         "spec": spec,
     }
 

@@ -74,7 +74,6 @@ def family_problems(
     swap_ratio: float,
     disk_per_memory: float,
     images_bytes: int,
-    kubelet: KubeletSettings,
 ) -> Iterator[RuleError]:
     """Every family that cannot be used, and why: unknown, wrong architecture, spinning or too small a disk.
 
@@ -85,7 +84,7 @@ def family_problems(
         if family in families[:index]:
             yield RuleError("is given twice", "remove one", ("families", index), family)
             continue
-        problem = _family_problem(family, architecture, vcpus, swap_ratio, disk_per_memory, images_bytes, kubelet)
+        problem = _family_problem(family, architecture, vcpus, swap_ratio, disk_per_memory, images_bytes)
         if problem:
             yield RuleError(*problem, ("families", index), family)
 
@@ -97,7 +96,6 @@ def _family_problem(
     swap_ratio: float,
     disk_per_memory: float,
     images_bytes: int,
-    kubelet: KubeletSettings,
 ) -> tuple[str, str] | None:
     types = by_family().get(family)
     if not types:
@@ -128,9 +126,6 @@ def _family_problem(
                 f"lower swap.ratio to at most {math.floor(fit.largest_ratio * 100) / 100:.2f}, lower disk.perMemory "
                 "or disk.images, or choose a family with more NVMe",
             )
-    for kind in chosen:
-        if allocatable(kind, kubelet).memory_bytes <= 0:
-            return f"leaves no memory for pods on {kind.name}", "reserve less, or leave the size out of vcpus"
     return None
 
 

@@ -9,37 +9,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from floodplain import quantity
 from floodplain.duration import Duration
+from floodplain.pools import DOMAIN, POOL_LABEL
 from floodplain.problem import RuleError
-from floodplain.quantity import QuantityText
-from floodplain.rules import RuledSettings, rule
+from floodplain.quantity import BytesText
+from floodplain.rules import WHOLE, RuledSettings, rule
 from floodplain.settings import Settings
 
 from .cluster import ClusterVersions
+from .image_digest import ImageDigest
 from .pool_boot import boot_problems
 from .pool_cloud import AmiSettings, RootVolume, SecurityGroupTerms, SubnetTerms
 from .pool_disruption import DisruptionSettings
 from .pool_kubelet import KubeletSettings
-from .pool_types import Architecture, family_problems
+from .pool_origin import object_problems
+from .pool_types import Architecture, admitted, allocatable, family_problems
 
-DOMAIN = "floodplain.dev"
-POOL_LABEL = f"{DOMAIN}/pool"
 PAUSE_IMAGE = "registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a"
 """Kubernetes' pause image, pinned by digest (multi-architecture)."""
 
 # "floodplain-headroom-" and a pool name must fit a DNS label of 63 characters.
+_ZONE = re.compile(r"[a-z]{2,}(-[a-z]+)+-\d+(-[a-z]+-\d+)*[a-z]")
 _POOL_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 _LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-
-_TAGS_OF_KARPENTER = re.compile(
-    r"eks:eks-cluster-name|kubernetes\.io/cluster/.*|karpenter\.sh/node(pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
-)
 
 
 def _pool_name(name: str) -> str:
@@ -110,20 +108,19 @@ class GuardrailMode(StrEnum):
     """Nothing."""
 
 
-class PoolLimits(Settings):
+class PoolLimits(RuledSettings):
     """Most that the pool may own. Karpenter counts whole nodes, not what pods request."""
 
     cpu: Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)]
-    memory: QuantityText
+    memory: BytesText
     nodes: int | None = Field(default=None, ge=1)
 
-    @model_validator(mode="after")
-    def _cpu_is_a_quantity(self) -> PoolLimits:
+    @rule("cpu")
+    def _cpu_is_a_quantity(self) -> Iterator[RuleError]:
         try:
             quantity.to_millicores(self.cpu)
         except RuleError as error:
-            raise RuleError(error.rule, error.remedy, ("cpu",), self.cpu) from None
-        return self
+            yield RuleError(error.rule, error.remedy, ("cpu",), self.cpu)
 
     def manifest(self) -> dict[str, str]:
         """NodePool spec.limits."""
@@ -150,6 +147,7 @@ class SwapSettings(Settings):
     margin: float = Field(default=0.2, ge=0, le=10)
     hot_share: float = Field(default=0.5, ge=0, le=1)
     swappiness: int = Field(default=10, ge=0, le=200)
+    page_cluster: int = Field(default=3, ge=0, le=6)
     start_timeout: Duration = "5m"
     power_off_on_failure: bool = True
 
@@ -162,7 +160,7 @@ class DiskSettings(Settings):
     """
 
     per_memory: float = Field(default=1.0, gt=0, le=64)
-    images: QuantityText = "20Gi"
+    images: BytesText = "20Gi"
 
 
 class PriorityClassSettings(Settings):
@@ -188,15 +186,16 @@ class SwapPool(RuledSettings):
     swap: SwapSettings = SwapSettings()
     disk: DiskSettings = DiskSettings()
     kubelet: KubeletSettings = KubeletSettings()
+    kubelet_config: dict[str, Any] = Field(default_factory=dict)
     single_process_oom_kill: bool = False
     subnets: SubnetTerms = ()
     security_groups: SecurityGroupTerms = ()
     root_volume: RootVolume = RootVolume()
     longest_job: Duration = "48h"
     disruption: DisruptionSettings = DisruptionSettings()
-    headroom: QuantityText = "256Mi"
-    headroom_image: str = PAUSE_IMAGE
-    overhead: QuantityText = "16Mi"
+    headroom: BytesText = "256Mi"
+    headroom_image: ImageDigest = PAUSE_IMAGE
+    overhead: BytesText = "16Mi"
     priority: PriorityClassSettings = PriorityClassSettings()
     guardrails: GuardrailMode = GuardrailMode.ENFORCE
     weight: int | None = Field(default=None, ge=1, le=100)
@@ -217,17 +216,17 @@ class SwapPool(RuledSettings):
     def _jobs_outlive_no_node(self) -> Iterator[RuleError]:
         yield from self.disruption.longest_job_problems(self.longest_job)
 
-    @rule("tags")
-    def _tags_are_free(self) -> Iterator[RuleError]:
-        for key, value in self.tags.items():
-            if not key or _TAGS_OF_KARPENTER.fullmatch(key):
-                yield RuleError("is a tag that Karpenter sets itself", "remove it", ("tags", key), value)
-
     @rule("labels")
     def _labels_are_free(self) -> Iterator[RuleError]:
         for key, value in self.labels.items():
-            if key == POOL_LABEL or "karpenter.sh" in key or key == "kubernetes.io/hostname":
+            if key == POOL_LABEL:
                 yield RuleError("is a label that is set for you", "remove it", ("labels", key), value)
+
+    @rule("zones")
+    def _zones_have_the_form_of_zones(self) -> Iterator[RuleError]:
+        for index, zone in enumerate(self.zones):
+            if not _ZONE.fullmatch(zone):
+                yield RuleError("is not an availability zone", "write it as eu-central-1a", ("zones", index), zone)
 
     @rule("vcpus")
     def _vcpus_are_counts(self) -> Iterator[RuleError]:
@@ -235,9 +234,23 @@ class SwapPool(RuledSettings):
             if value < 1 or value in self.vcpus[:index]:
                 yield RuleError("is not a number of vCPUs, or is given twice", "mend the list", ("vcpus", index), value)
 
-    @rule("swap", "disk", "kubelet", "single_process_oom_kill", "extra_scripts")
+    @rule("overhead")
+    def _overhead_pays_for_a_limit(self) -> Iterator[RuleError]:
+        if quantity.to_bytes(self.overhead) < quantity.MIB:
+            yield RuleError(
+                "is less than the 1 MiB by which a job's limit exceeds its request, so no job could be admitted",
+                "set it to 1Mi or more",
+                ("overhead",),
+                self.overhead,
+            )
+
+    @rule("swap", "disk", "kubelet", "kubelet_config", "single_process_oom_kill", "extra_scripts")
     def _boot_text_can_be_made(self) -> Iterator[RuleError]:
         yield from boot_problems(self)
+
+    @rule(WHOLE)
+    def _karpenter_takes_the_objects(self) -> Iterator[RuleError]:
+        yield from object_problems(self)
 
     @rule("families", "architecture", "vcpus", "swap", "disk", "kubelet")
     def _families_hold_the_swap(self) -> Iterator[RuleError]:
@@ -248,7 +261,6 @@ class SwapPool(RuledSettings):
             swap_ratio=self.swap.ratio,
             disk_per_memory=self.disk.per_memory,
             images_bytes=quantity.to_bytes(self.disk.images),
-            kubelet=self.kubelet,
         )
 
 
@@ -263,6 +275,21 @@ def stack_problems(pool: SwapPool, *, protected: bool) -> Iterator[RuleError]:
         )
 
 
+def room_problems(pool: SwapPool, overhead_percent: float) -> Iterator[RuleError]:
+    """Sizes on which nothing is left for a job. `overhead_percent` is Karpenter's vmMemoryOverheadPercent."""
+    taken = quantity.to_bytes(pool.headroom) + quantity.to_bytes(pool.overhead)
+    for kind in admitted(pool.families, pool.architecture, pool.vcpus):
+        offered = allocatable(kind, pool.kubelet, overhead_percent).memory_bytes
+        if offered <= taken:
+            yield RuleError(
+                f"leaves no memory for a job on {kind.name}, which has {offered // quantity.MIB} MiB for pods",
+                "lower headroom, overhead or what kubelet reserves, or leave the size out of vcpus",
+                ("headroom",),
+                pool.headroom,
+            )
+            return
+
+
 class SwapNodePoolSettings(RuledSettings):
     """The plain part of what `SwapNodePool` takes."""
 
@@ -273,4 +300,9 @@ class SwapNodePoolSettings(RuledSettings):
     @rule("pool", "protected")
     def _where_it_is_used(self) -> Iterator[RuleError]:
         for error in stack_problems(self.pool, protected=self.protected):
+            yield RuleError(error.rule, error.remedy, ("pool", *error.path), error.value)
+
+    @rule("pool", "cluster")
+    def _every_node_has_room_for_a_job(self) -> Iterator[RuleError]:
+        for error in room_problems(self.pool, self.cluster.vm_memory_overhead_percent):
             yield RuleError(error.rule, error.remedy, ("pool", *error.path), error.value)

@@ -18,6 +18,8 @@ from floodplain.problem import BrokenRulesError, RuleError, raise_rules
 from floodplain.settings import Settings
 
 _MARK = "__floodplain_rule__"
+WHOLE = "*"
+"""Needed by a rule that can look at nothing unless every field is sound."""
 F = TypeVar("F", bound=Callable[..., Iterable[RuleError]])
 
 
@@ -63,7 +65,8 @@ def _broken(
     cls: type[Settings], model: Any, sound: set[str], item_is_sound: Callable[[str, int], bool]
 ) -> Iterator[RuleError]:
     for one in _rules_of(cls):
-        if not one.needs <= sound:
+        needs = set(cls.model_fields) if WHOLE in one.needs else one.needs
+        if not needs <= sound:
             continue
         if one.each is None:
             yield from one.check(model)

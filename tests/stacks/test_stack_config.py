@@ -172,6 +172,24 @@ RULES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
+        stack(pools__0__headroom="500Gi"),
+        [
+            "floodplain:pools[0].headroom: '500Gi' leaves no memory for a job on r6id.large, which has 14069 MiB for "
+            "pods; lower headroom, overhead or what kubelet reserves, or leave the size out of vcpus"
+        ],
+    ),
+    (
+        stack(karpenter={"vmMemoryOverheadPercent": 0.99}),
+        [
+            "floodplain:pools[0].headroom: '256Mi' leaves no memory for a job on r6id.large, which has 0 MiB for pods; "
+            "lower headroom, overhead or what kubelet reserves, or leave the size out of vcpus"
+        ],
+    ),
+    (
+        stack(pools__0__zones=["us-east-1a"]),
+        ["floodplain:pools[0].zones[0]: 'us-east-1a' is not in the region eu-central-1; correct it"],
+    ),
+    (
         stack(images={"service": "registry.example/floodplain:latest"}),
         [
             "floodplain:images.service: 'registry.example/floodplain:latest' is not an image by digest; "

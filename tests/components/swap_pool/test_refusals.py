@@ -134,11 +134,70 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         {"tags": {"karpenter.sh/nodepool": "x"}},
-        ["tags.karpenter.sh/nodepool: 'x' is a tag that Karpenter sets itself; remove it"],
+        ["tags.karpenter.sh/nodepool: is set by Karpenter itself; leave it out"],
     ),
     (
         {"labels": {"floodplain.dev/pool": "x"}},
         ["labels.floodplain.dev/pool: 'x' is a label that is set for you; remove it"],
+    ),
+    (
+        {"tags": {"aws:x": "y"}},
+        ["tags.aws:x: is in AWS's own domain, which EC2 refuses; rename it"],
+    ),
+    (
+        {"headroom": "0.5"},
+        [
+            "headroom: '0.5' is not a whole number of bytes; write whole bytes or a smaller unit, such as 1536Mi for 1.5Gi"
+        ],
+    ),
+    (
+        {"overhead": "0"},
+        [
+            "overhead: '0' is less than the 1 MiB by which a job's limit exceeds its request, so no job could be "
+            "admitted; set it to 1Mi or more"
+        ],
+    ),
+    (
+        {"kubelet": {"imageGcHighThresholdPercent": 20, "evictionHard": {"nodefs.available": "60%", "x": "1"}}},
+        [
+            "kubelet.evictionHard.nodefs.available: '60%' would evict pods of a node whose disk is used as planned, up "
+            "to 85 %; set it to at most 15%",
+            "kubelet.evictionHard.x: '1' is not an eviction signal; known: memory.available, nodefs.available, "
+            "nodefs.inodesFree, imagefs.available, imagefs.inodesFree, pid.available",
+            "kubelet.imageGcLowThresholdPercent: 80 must be below imageGcHighThresholdPercent (20); lower it",
+            "kubelet.imageGcHighThresholdPercent: 20 would collect images on a node whose disk is used as planned, up "
+            "to 85 %; set it to 85 or more",
+        ],
+    ),
+    (
+        {"headroomImage": "pause:latest"},
+        [
+            "headroomImage: 'pause:latest' is not an image by digest; "
+            "write repository@sha256:..., as a release prints it"
+        ],
+    ),
+    (
+        {"kubeletConfig": {"maxPods": 3}},
+        ["kubeletConfig.maxPods: 3 is overwritten by Karpenter's part; set it on the pool or remove it"],
+    ),
+    (
+        {"labels": {"kubernetes.io/hostname": "a"}},
+        ["labels.kubernetes.io/hostname: differs on every node; leave it out"],
+    ),
+    (
+        {"zones": ["Frankfurt"]},
+        ["zones[0]: 'Frankfurt' is not an availability zone; write it as eu-central-1a"],
+    ),
+    (
+        {"rootVolume": {"size": "60000Gi"}},
+        ["rootVolume: '60000Gi' is above 59000Gi; write less"],
+    ),
+    (
+        {"disruption": {"budgets": [{"nodes": "1", "schedule": "x", "duration": "1h"}]}},
+        [
+            "disruption.budgets[0].schedule: 'x' is not a cron schedule; "
+            "write five cron fields in UTC (0 9 * * mon-fri) or @daily and the like"
+        ],
     ),
     (
         {"name": "Swap_Pool"},
