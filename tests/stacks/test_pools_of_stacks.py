@@ -88,21 +88,20 @@ def test_spec_kubelet_has_only_the_keys_that_karpenter_keeps(pool: SwapPool, clu
 
 
 @pytest.mark.parametrize(("pool", "cluster"), POOLS)
-@pytest.mark.parametrize("peak_gib", [18, 58, 121])
-def test_a_planned_job_fits_the_smallest_type_that_can_take_it_and_completes(
-    pool: SwapPool, cluster: ClusterVersions, peak_gib: int
-) -> None:
-    """Request below limit, limit within allocatable, and limit and swap together hold the peak with its margin."""
+def test_the_largest_job_of_each_type_fits_it_and_completes(pool: SwapPool, cluster: ClusterVersions) -> None:
+    """Request below limit, limit within what is left, and limit and swap together hold the peak with its margin."""
     document = pool_document(pool, cluster)
-    peak = peak_gib * quantity.GIB
-    limit = swap.limit_bytes(peak, ratio=document.swap_ratio, margin=document.margin, hot_share=document.hot_share)
-    request = swap.request_bytes(limit)
-    assert request < limit
-    taken = request + document.overhead_bytes + document.headroom_bytes
-    fitting = [kind for kind in document.types if kind.allocatable_memory_bytes >= taken]
-    for kind in fitting:
+    for kind in document.types:
+        room = kind.allocatable_memory_bytes - document.headroom_bytes - document.overhead_bytes
+        # The peak whose limit just fits, by the limit formula without its rounding.
+        by_swap, by_hot_set = (1 + document.swap_ratio) / (1 + document.margin), 1 / document.hot_share
+        peak = int(room * min(by_swap, by_hot_set)) - 16 * quantity.MIB
+        limit = swap.limit_bytes(peak, ratio=document.swap_ratio, margin=document.margin, hot_share=document.hot_share)
+        request = swap.request_bytes(limit)
         memory = kind.memory_bytes * 97 // 100
         node = swap.SwapNode(memory, swap.swap_total_bytes(swap.swap_file_bytes(memory, document.swap_ratio)))
         grant = swap.container_grant_bytes(swap.SwapContainer(request, limit), node)
+        assert room - 32 * quantity.MIB <= request < limit
+        assert limit - request <= document.overhead_bytes
         assert limit <= kind.allocatable_memory_bytes - document.headroom_bytes
         assert limit + grant >= (1 + document.margin) * peak

@@ -147,7 +147,8 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"headroom": "0.5"},
         [
-            "headroom: '0.5' is not a whole number of bytes; write whole bytes or a smaller unit, such as 1536Mi for 1.5Gi"
+            "headroom: '0.5' is not a whole number of bytes; write whole bytes or a smaller unit, "
+            "such as 1536Mi for 1.5Gi"
         ],
     ),
     (
