@@ -7,18 +7,17 @@ relies on, such as swap metrics that the monitoring chart drops by default.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText
-from floodplain.settings import Settings
+from floodplain.rules import RuledSettings, rule
 
-from .helm_release import Chart, KubernetesName, PinnedVersion, check_source, merged
+from .helm_release import Chart, KubernetesName, PinnedVersion, merged, source_problems
 from .monitoring_values import monitoring_values
-from .node_text_import import TEXTFILE_DIRECTORY
 
 KARPENTER_CRDS = (
     "capacitybuffers.autoscaling.x-k8s.io",
@@ -85,7 +84,7 @@ def _crd_name(name: str) -> str:
 CrdName = Annotated[str, AfterValidator(_crd_name)]
 
 
-class ChartSettings(Settings):
+class ChartSettings(RuledSettings):
     """A chart whose source and values may be changed. `chart` alone is an OCI reference or a folder."""
 
     version: PinnedVersion
@@ -95,10 +94,9 @@ class ChartSettings(Settings):
     timeout_seconds: int = Field(default=600, ge=60, le=3600)
     values: dict[str, Any] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _source_is_whole(self) -> ChartSettings:
-        check_source(self.chart, self.repository)
-        return self
+    @rule("chart", "repository")
+    def _source_is_whole(self) -> Iterator[RuleError]:
+        yield from source_problems(self.chart, self.repository)
 
     def release(self, name: str, ours: Mapping[str, Any], *, skip_crds: bool = False) -> Chart:
         """The chart as a release called `name` with our values and the user's."""
@@ -162,14 +160,15 @@ class MonitoringSettings(ChartSettings):
     storage: QuantityText | None = None
     storage_class: str | None = None
     managed_control_plane: bool = True
-    textfile_directory: str = Field(default=TEXTFILE_DIRECTORY, pattern=r"^(/[A-Za-z0-9_.-]+)+$")
 
-    @model_validator(mode="after")
-    def _rules_of_monitoring(self) -> MonitoringSettings:
-        check_source(self.crd_chart, self.repository)
+    @rule("crd_chart", "repository")
+    def _source_of_crds_is_whole(self) -> Iterator[RuleError]:
+        yield from source_problems(self.crd_chart, self.repository, key="crd_chart")
+
+    @rule("storage", "storage_class")
+    def _class_is_of_a_volume(self) -> Iterator[RuleError]:
         if self.storage_class is not None and self.storage is None:
-            raise RuleError("has no effect without storage", "set storage too", path=("storage_class",))
-        return self
+            yield RuleError("has no effect without storage", "set storage too", ("storage_class",), self.storage_class)
 
     def crd_release(self) -> Chart:
         """The operator's CRDs, of which all else here has monitors and rules."""
@@ -188,7 +187,6 @@ class MonitoringSettings(ChartSettings):
     def own_values(self) -> dict[str, Any]:
         """Our values of the chart."""
         return monitoring_values(
-            textfile_directory=self.textfile_directory,
             retention=self.retention,
             storage=self.storage,
             storage_class=self.storage_class,

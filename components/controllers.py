@@ -60,8 +60,6 @@ class MonitoringArgs(TypedDict, total=False):
     """Storage class of that volume."""
     managed_control_plane: bool
     """The control plane cannot be scraped, as on EKS. Default true."""
-    textfile_directory: str
-    """Where nodes write the state of their swap. Default `/var/lib/node_exporter/textfile_collector`."""
 
 
 class AdditionalChartArgs(TypedDict):

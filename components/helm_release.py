@@ -1,12 +1,12 @@
 """A Helm chart to install: where it comes from, which version, which values; and the release made from it.
 
 The first part is pure. Charts are `helm.v3.Release`s, so that Helm's own hooks and rollback work and a preview shows
-changed values instead of every rendered line (facts on Helm: random content makes `helm.v4.Chart` differ each run).
+changed values instead of every rendered line. `helm.v4.Chart` would also show a difference on each run: it renders
+the chart anew, and templates that draw random certificates or passwords never give the same text twice.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -15,15 +15,14 @@ import pulumi
 from pulumi_kubernetes.helm.v3 import Release, ReleaseArgs, RepositoryOptsArgs
 from pydantic import AfterValidator
 
+from floodplain.exact_version import is_exact
 from floodplain.problem import RuleError, raise_rules
 
-# One version, complete: three numbers, perhaps a suffix. Ranges, tags and "v" forms of OCI charts are not.
-_PINNED = re.compile(r"v?\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
-_DNS_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+from .cloud_names import DNS_LABEL
 
 
 def _pinned(version: str) -> str:
-    if not _PINNED.fullmatch(version):
+    if not is_exact(version):
         raise RuleError(
             "is not one exact chart version", "pin it as three numbers, such as 1.14.1: no range, no latest, not empty"
         )
@@ -42,33 +41,39 @@ def _chart_reference(chart: str) -> str:
 
 
 def _dns_label(name: str) -> str:
-    if not _DNS_LABEL.fullmatch(name):
+    if not DNS_LABEL.accepts(name):
         raise RuleError(
             "is not a Kubernetes name", "use 1 to 63 lower-case letters, digits and dashes, no dash at the ends"
         )
     return name
 
 
-def check_source(chart: str, repository: str | None) -> None:
-    """Raise RuleError unless the two say where a chart is: a reference alone, or a name in an https repository."""
+def source_problems(chart: str, repository: str | None, *, key: str = "chart") -> Iterator[RuleError]:
+    """What keeps the two from saying where a chart is: a reference alone, or a name in an https repository.
+
+    `key` is the setting that holds the chart.
+    """
     if repository is None:
         try:
             _chart_reference(chart)
         except RuleError as error:
-            raise RuleError(error.rule, error.remedy, path=("chart",), value=chart) from None
-    elif not repository.startswith("https://"):
-        raise RuleError(
+            yield RuleError(error.rule, error.remedy, (key,), chart)
+        return
+    secure = repository.startswith("https://")
+    if not secure:
+        yield RuleError(
             "is not the https address of a chart repository",
             "write https://..., or an OCI reference as chart and no repository",
-            path=("repository",),
-            value=repository,
+            ("repository",),
+            repository,
         )
-    elif not _DNS_LABEL.fullmatch(chart):
-        raise RuleError(
+    # Where the repository is to go, a reference is right.
+    if not DNS_LABEL.accepts(chart) and (secure or not chart.startswith("oci://")):
+        yield RuleError(
             "is not the name of a chart in a repository",
             "write the name alone, or leave repository out",
-            path=("chart",),
-            value=chart,
+            (key,),
+            chart,
         )
 
 
@@ -99,18 +104,20 @@ class Chart:
 
 
 def merged(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
-    """Our chart values with a user's beside them, maps merged key by key.
-
-    Raises for each of theirs that would change one of ours: those have settings, and some are what makes the rest
-    work, so that neither side may silently win.
-    """
-    raise_rules(
-        RuleError(
-            "is set by floodplain already", "remove it here; where it may vary it is a setting", path=("values", *at)
-        )
-        for at in _clashes(ours, theirs)
-    )
+    """Our chart values with a user's beside them, maps merged key by key. Raises all of `clashes`."""
+    raise_rules(clashes(ours, theirs))
     return _union(ours, theirs)
+
+
+def clashes(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[RuleError]:
+    """One RuleError for each of a user's values that would change one of ours.
+
+    Ours have settings, and some are what makes the rest work, so that neither side may silently win.
+    """
+    for at in _clashes(ours, theirs):
+        yield RuleError(
+            "is set by floodplain already", "remove it here; where it may vary it is a setting", ("values", *at)
+        )
 
 
 def _clashes(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -131,7 +138,9 @@ def _union(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]
 def install(name: str, chart: Chart, *, parent: pulumi.Resource, depends_on: Sequence[pulumi.Resource] = ()) -> Release:
     """The Pulumi resource of one chart. It waits until what it installed is ready.
 
-    `roll_back` returns to the last good release when an upgrade fails, and takes a failed first install away.
+    `roll_back` returns to the last good release when an upgrade fails, and takes a failed first install away. Without
+    it what a failed upgrade has made stays too: Helm's clean-up would delete CRDs that are new in that version, and
+    with them every object of their kinds.
     """
     return Release(
         name,
@@ -145,7 +154,7 @@ def install(name: str, chart: Chart, *, parent: pulumi.Resource, depends_on: Seq
             values=dict(chart.values),
             skip_crds=chart.skip_crds,
             atomic=chart.roll_back,
-            cleanup_on_fail=True,
+            cleanup_on_fail=chart.roll_back,
             take_ownership=True if chart.take_ownership else None,
             max_history=10,
             timeout=chart.timeout_seconds,

@@ -27,6 +27,10 @@ KEEP_CRDS = {"additionalAnnotations": {"helm.sh/resource-policy": "keep"}}
 the release goes; a later release of the same name takes them over again."""
 
 
+CRD_RELEASE, RELEASE = "karpenter-crd", "karpenter"
+"""Names of the two releases."""
+
+
 class KarpenterInstallation(Settings):
     """The settings with the cluster they are for: all plain arguments of `KarpenterController`."""
 
@@ -87,7 +91,7 @@ class KarpenterInstallation(Settings):
 
     def crd_release(self) -> Chart:
         return Chart(
-            release="karpenter-crd",
+            release=CRD_RELEASE,
             namespace=self.karpenter.namespace,
             chart=self.karpenter.crd_chart,
             version=self.karpenter.version,
@@ -100,7 +104,7 @@ class KarpenterInstallation(Settings):
 
     def controller_release(self, values: dict[str, Any]) -> Chart:
         return Chart(
-            release="karpenter",
+            release=RELEASE,
             namespace=self.karpenter.namespace,
             chart=self.karpenter.controller_chart,
             version=self.karpenter.version,

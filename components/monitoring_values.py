@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .node_text_import import TEXTFILE_DIRECTORY
+
 SELECTORS = ("podMonitor", "probe", "rule", "scrapeConfig", "serviceMonitor")
 
 # The chart's list is replaced as a whole, so that what stays dropped is said here too. Kept, unlike there:
@@ -24,7 +26,6 @@ DROPPED_CADVISOR_METRICS = (
 
 def monitoring_values(
     *,
-    textfile_directory: str,
     retention: str,
     storage: str | None,
     storage_class: str | None,
@@ -50,7 +51,7 @@ def monitoring_values(
         },
         "prometheus": {"prometheusSpec": prometheus},
         "prometheus-node-exporter": {
-            "extraArgs": _node_exporter_arguments(textfile_directory),
+            "extraArgs": _node_exporter_arguments(),
             # On every node, whatever a pool's taint is.
             "tolerations": [{"operator": "Exists"}],
         },
@@ -98,7 +99,7 @@ def _cadvisor_relabelings() -> list[dict[str, Any]]:
     ]
 
 
-def _node_exporter_arguments(textfile_directory: str) -> list[str]:
+def _node_exporter_arguments() -> list[str]:
     # The chart's list is replaced as a whole; its two filters keep container mounts out. /host/root is where the
     # chart mounts the node's root, so that the directory needs no mount of its own and may come later.
     return [
@@ -107,5 +108,5 @@ def _node_exporter_arguments(textfile_directory: str) -> list[str]:
         "--collector.filesystem.fs-types-exclude="
         "^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|erofs|fusectl|hugetlbfs|iso9660|mqueue"
         "|nsfs|overlay|proc|procfs|pstore|rpc_pipefs|securityfs|selinuxfs|squashfs|sysfs|tracefs)$",
-        f"--collector.textfile.directory=/host/root{textfile_directory}",
+        f"--collector.textfile.directory=/host/root{TEXTFILE_DIRECTORY}",
     ]

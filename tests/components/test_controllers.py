@@ -21,11 +21,14 @@ from components.controller_charts import (
     PROMETHEUS_OPERATOR_CRDS,
 )
 from components.controllers import Controllers
-from components.controllers_settings import ControllersSettings, warnings
+from components.controllers_settings import ControllersSettings, names_of_ours, warnings
 from components.helm_release import merged
 from components.monitoring_values import monitoring_values
 from floodplain.problem import BrokenRulesError
 from preview.recording import Recording
+from stacks.config import parse
+from stacks.problems import StackProblemsError
+from tests.components.karpenter_program import CLUSTER
 
 Render = Callable[..., Recording]
 ALL: dict[str, Any] = {"kueue": {}, "argo_workflows": {}, "kube_prometheus_stack": {}}
@@ -91,6 +94,7 @@ def test_crds_of_the_operator_come_before_every_chart_that_may_use_them(render: 
     stack = releases(recording)["kube-prometheus-stack"]
     assert (stack["skipCrds"], stack["values"]["crds"]) == (True, {"enabled": False})
     crds = releases(recording)["prometheus-operator-crds"]
+    assert (crds["atomic"], crds["cleanupOnFail"]) == (False, False), "a failed upgrade would take new CRDs away again"
     assert crds["values"] == {"crds": {"annotations": {"helm.sh/resource-policy": "keep"}}}
 
 
@@ -148,8 +152,7 @@ BAD = [
         "additional[0].owns[0]",
         "is not the name of a CRD; write plural",
     ),
-    ({"additional": [{**OWN, "name": "kueue"}]}, "additional[0].name", "is the name of another chart here"),
-    ({"additional": [OWN, OWN]}, "additional[1].name", "is the name of another chart here"),
+    ({"additional": [OWN, OWN]}, "additional[1].name", "is the name of additional[0] too; choose another name"),
     ({"additional": [{**OWN, "chart": "own"}]}, "additional[0].chart", "is neither an OCI chart nor a folder"),
     ({"kueue": {"repository": "http://charts.example"}}, "kueue.repository", "is not the https address of a chart"),
     ({"kueue": {"namespace": "Queue"}}, "kueue.namespace", "is not a Kubernetes name"),
@@ -165,7 +168,11 @@ BAD = [
         "has no effect without storage; set storage too",
     ),
     ({"kube_prometheus_stack": {"storage": "50GB"}}, "kubePrometheusStack.storage", "'50GB' is not a quantity"),
-    ({"kube_prometheus_stack": {"textfile_directory": "tmp"}}, "kubePrometheusStack.textfileDirectory", "'tmp'"),
+    (
+        {"kube_prometheus_stack": {"crd_chart": "a/b"}},
+        "kubePrometheusStack.crdChart",
+        "is not the name of a chart in a",
+    ),
 ]
 
 
@@ -176,12 +183,92 @@ def test_bad_input_is_refused_at_its_key(render: Render, args: dict[str, Any], p
     assert reason in text
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "argo-workflows",
+        "karpenter",
+        "karpenter-crd",
+        "kube-prometheus-stack",
+        "kueue",
+        "monitoring",
+        "monitoring-crds",
+        "prometheus-operator-crds",
+    ],
+)
+def test_an_additional_chart_never_takes_the_place_of_one_of_ours(render: Render, name: str) -> None:
+    assert name in names_of_ours()
+    reason = f"additional[0].name: {name!r} is a name that floodplain's own charts use; choose another"
+    own = {**OWN, "name": name}
+    assert refusals(render, {"kube_prometheus_stack": {}, "additional": [own]}) == [("additional[0].name", reason)]
+    assert refusals(render, {"additional": [own]}) == [("additional[0].name", reason)], "nor when it is not installed"
+
+
+FAULTS = {
+    "kueue": {"repository": "http://a", "timeout_seconds": 1, "values": {"enablePrometheus": False}},
+    "argo_workflows": {"chart": "a/b", "values": {"crds": {"keep": False}}},
+    "kube_prometheus_stack": {
+        "crd_chart": "a/b",
+        "retention": "long",
+        "storage_class": "gp3",
+        "values": {"crds": {"enabled": True}},
+    },
+    "additional": [
+        {**OWN, "version": "latest", "chart": "own"},
+        {**OWN, "name": "kueue", "owns": ["nodepools.karpenter.sh"]},
+    ],
+}
+
+
+def test_all_that_is_wrong_with_the_charts_is_told_at_once(render: Render) -> None:
+    assert sorted(path for path, _ in refusals(render, FAULTS)) == [
+        "additional[0].chart",
+        "additional[0].version",
+        "additional[1].name",
+        "argoWorkflows.chart",
+        "kubePrometheusStack.crdChart",
+        "kubePrometheusStack.retention",
+        "kubePrometheusStack.storageClass",
+        "kueue.repository",
+        "kueue.timeoutSeconds",
+    ]
+
+
+def test_values_that_floodplain_sets_are_told_for_every_chart_at_once(render: Render) -> None:
+    clashing = {key: {"values": dict(chart["values"])} for key, chart in FAULTS.items() if key != "additional"}
+    assert [path for path, _ in refusals(render, clashing)] == [
+        "kueue.values.enablePrometheus",
+        "argoWorkflows.values.crds.keep",
+        "kubePrometheusStack.values.crds.enabled",
+    ]
+
+
+PLATFORM = {
+    "cluster": CLUSTER,
+    "pools": [
+        {
+            "name": "a",
+            "families": ["r6id"],
+            "limits": {"cpu": "256", "memory": "2Ti"},
+            "ami": {"alias": "al2023@v20260714"},
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("args", [*(args for args, _, _ in BAD), FAULTS], ids=str)
+def test_a_stack_file_is_refused_for_all_that_the_component_would_refuse(render: Render, args: dict[str, Any]) -> None:
+    with pytest.raises(StackProblemsError) as refused:
+        parse("prod", {**PLATFORM, "controllers": args})
+    told = [(problem.path.removeprefix("floodplain:controllers."), problem.rule) for problem in refused.value.problems]
+    assert [path for path, _ in told] == [path for path, _ in refusals(render, args)]
+
+
 # What swap needs of monitoring.
 
 
 def values(**more: Any) -> dict[str, Any]:
     arguments: dict[str, Any] = {
-        "textfile_directory": "/var/lib/node_exporter/textfile_collector",
         "retention": "30d",
         "storage": None,
         "storage_class": None,
@@ -232,9 +319,12 @@ def test_what_is_noise_is_still_dropped(metric: str, labels: dict[str, str]) -> 
 
 
 def test_node_exporter_runs_on_every_pool_and_reads_the_state_of_the_swap_unit() -> None:
-    exporter = values(textfile_directory="/var/lib/other")["prometheus-node-exporter"]
+    exporter = values()["prometheus-node-exporter"]
     assert exporter["tolerations"] == [{"operator": "Exists"}]
-    assert exporter["extraArgs"][-1] == "--collector.textfile.directory=/host/root/var/lib/other"
+    assert (
+        exporter["extraArgs"][-1]
+        == "--collector.textfile.directory=/host/root/var/lib/node_exporter/textfile_collector"
+    )
 
 
 def test_kubelets_resource_metrics_are_read_where_kubelet_serves_them() -> None:
@@ -260,8 +350,13 @@ def test_storage_becomes_a_claim_and_its_absence_a_warning() -> None:
         "storageClassName": "gp3",
     }
     with_storage = {"kube_prometheus_stack": {"storage": "50Gi"}}
-    assert warnings(ControllersSettings.model_validate(with_storage)) == ()
-    assert len(warnings(ControllersSettings.model_validate({"kube_prometheus_stack": {}}))) == 1
+    assert warnings(ControllersSettings.model_validate(with_storage)) == []
+    assert [
+        str(problem) for problem in warnings(ControllersSettings.model_validate({"kube_prometheus_stack": {}}))
+    ] == [
+        "kubePrometheusStack.storage: is not set, so metrics are lost whenever Prometheus moves to another node; "
+        "set a size, such as 50Gi"
+    ]
 
 
 def test_the_other_charts_are_scraped_where_there_is_something_that_scrapes(render: Render) -> None:

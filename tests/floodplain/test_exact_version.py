@@ -11,7 +11,8 @@ def test_three_numbers_are_exact_with_or_without_a_suffix(version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "version", ["", "latest", "1", "1.2", "1.2.x", "*", "^1.2.3", "~1.2.3", ">=1.2.3", "1.2.3 ", "1.2.3\n", "\u0661.2.3"]
+    "version",
+    ["", "latest", "1", "1.2", "1.2.x", "*", "^1.2.3", "~1.2.3", ">=1.2.3", "1.2.3 ", "1.2.3\n", "\u0661.2.3"],
 )
 def test_a_range_a_tag_or_part_of_a_version_is_not_exact(version: str) -> None:
     assert not is_exact(version)
