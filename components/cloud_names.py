@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from floodplain.problem import RuleError
@@ -47,8 +48,28 @@ IAM_ROLE = Kind("IAM role", 64, r"A-Za-z0-9_+=,.@-", case_blind=True)
 IAM_POLICY = Kind("IAM policy", 128, r"A-Za-z0-9_+=,.@-", case_blind=True)
 SQS_QUEUE = Kind("SQS queue", 80, r"A-Za-z0-9_-")
 EVENT_RULE = Kind("EventBridge rule", 64, r"A-Za-z0-9_.-")
-LABEL_VALUE = Kind("Kubernetes label value", 63, r"A-Za-z0-9_.-", ends="A-Za-z0-9")
 DNS_LABEL = Kind("Kubernetes name", 63, r"a-z0-9-", ends="a-z0-9", case_blind=True)
+
+
+def role_name_problems(role: str) -> Iterator[RuleError]:
+    """Why Karpenter, which compares names of roles, could not work with `role` as that of its nodes."""
+    name = role.rsplit("/", 1)[-1]
+    if role.startswith("arn:"):
+        yield RuleError(
+            "is an ARN, while Karpenter compares names and makes instance profiles without end",
+            f"write the role's name: {name}",
+            value=role,
+        )
+    elif "/" in role:
+        yield RuleError(
+            "holds a path, while Karpenter compares names and makes instance profiles without end",
+            f"write the role's name: {name}",
+            value=role,
+        )
+    elif not IAM_ROLE.accepts(role):
+        yield RuleError(
+            "is no name of an IAM role", f"use 1 to {IAM_ROLE.limit} letters, digits and +=,.@-_", value=role
+        )
 
 
 def cloud_name(kind: Kind, words: str, free: str = "") -> str:
@@ -115,12 +136,15 @@ class Place:
         return f"arn:{self.partition}:{service}:{self.region}:{self.account_id}:{resource}"
 
 
+def check_account_id(text: str) -> str:
+    """The text again. Raises RuleError for what is not the id of an AWS account."""
+    if not re.fullmatch(r"\d{12}", text, re.ASCII):
+        raise RuleError(
+            "is not an AWS account id", "write its 12 digits in quotes, so that YAML keeps a leading 0", value=text
+        )
+    return text
+
+
 def place_of(region: str, account_id: str) -> Place:
     """The place of a region and account. Raises RuleError for an unknown region or an odd account id."""
-    if not re.fullmatch(r"\d{12}", account_id, re.ASCII):
-        raise RuleError(
-            "is not an AWS account id",
-            "write its 12 digits in quotes, so that YAML keeps a leading 0",
-            value=account_id,
-        )
-    return Place(partition_of(region), region, account_id)
+    return Place(partition_of(region), region, check_account_id(account_id))

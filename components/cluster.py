@@ -6,16 +6,19 @@ Versions that cannot go together are refused here, once, for every component.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from floodplain.problem import RuleError
+from floodplain.rules import RuledSettings, rule
 from floodplain.settings import Settings
 from floodplain.settings_path import Location
 
 from . import compatibility
-from .cloud_names import Place, place_of
+from .cloud_names import Place, check_account_id, partition_of, place_of
+from .compatibility import KarpenterVersion, KubernetesVersion
 
 _CLUSTER_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
 
@@ -29,25 +32,23 @@ def _cluster_name(name: str) -> str:
     return name
 
 
+def _region(region: str) -> str:
+    partition_of(region)
+    return region
+
+
 ClusterName = Annotated[str, AfterValidator(_cluster_name)]
+Region = Annotated[str, AfterValidator(_region)]
+AccountId = Annotated[str, AfterValidator(check_account_id)]
 
 
 class Cluster(Settings):
     """A cluster and where it is: what AWS resources for it must know."""
 
     name: ClusterName
-    region: str
-    account_id: str
-    kubernetes_version: str
-
-    @model_validator(mode="after")
-    def _place_exists(self) -> Cluster:
-        try:
-            place_of(self.region, self.account_id)
-        except RuleError as error:
-            key = "account_id" if error.value == self.account_id else "region"
-            raise RuleError(error.rule, error.remedy, (key,), error.value) from None
-        return self
+    region: Region
+    account_id: AccountId
+    kubernetes_version: KubernetesVersion
 
     @property
     def place(self) -> Place:
@@ -60,7 +61,7 @@ class Cluster(Settings):
         return self.place.regional("eks", f"cluster/{self.name}")
 
 
-class ClusterVersions(Settings):
+class ClusterVersions(RuledSettings):
     """The cluster a pool belongs to.
 
     `vm_memory_overhead_percent` is Karpenter's setting of that name, a share (0.075 is 7.5 %): a pool's
@@ -68,20 +69,18 @@ class ClusterVersions(Settings):
     """
 
     name: ClusterName
-    kubernetes_version: str
-    karpenter_version: str = compatibility.DEFAULT_KARPENTER
+    kubernetes_version: KubernetesVersion
+    karpenter_version: KarpenterVersion = compatibility.DEFAULT_KARPENTER
     vm_memory_overhead_percent: float = Field(default=0.075, ge=0, lt=1)
 
-    @model_validator(mode="after")
-    def _versions_go_together(self) -> ClusterVersions:
-        check_versions(self.kubernetes_version, self.karpenter_version, ("kubernetes_version",), ("karpenter_version",))
-        return self
+    @rule("kubernetes_version", "karpenter_version")
+    def _versions_go_together(self) -> Iterator[RuleError]:
+        yield from version_problems(self.kubernetes_version, self.karpenter_version, ("karpenter_version",))
 
 
-def check_versions(kubernetes: str, karpenter: str, kubernetes_path: Location, karpenter_path: Location) -> None:
-    """Raise RuleError, at the path of the version to change, when the two do not go together."""
+def version_problems(kubernetes: str, karpenter: str, path: Location) -> Iterator[RuleError]:
+    """What keeps two versions, each sound by itself, from going together; `path` is where Karpenter's stands."""
     try:
         compatibility.check(kubernetes, karpenter)
     except RuleError as error:
-        path = karpenter_path if error.value == karpenter else kubernetes_path
-        raise RuleError(error.rule, error.remedy, path, error.value) from None
+        yield RuleError(error.rule, error.remedy, path, error.value)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from floodplain.problem import RuleError
 
@@ -30,7 +33,8 @@ class Version:
 
 
 DEFAULT_KARPENTER = "1.14.1"
-"""What is installed unless a version is set; the one whose controller our own runs used."""
+"""What is installed unless a version is set; the one whose controller our own runs used, and whose CRDs the rules for
+Karpenter's objects (`crd`) are taken from."""
 
 OLDEST_KUBERNETES = Version(1, 33)
 """EKS's AL2023 images for 1.33 and newer boot kernel 6.12, which keeps tmpfs (Secrets, memory volumes) out of swap;
@@ -110,18 +114,34 @@ def oldest_karpenter(kubernetes: str) -> Version | None:
     return OLDEST_KARPENTER.get(Version(wanted.major, wanted.minor))
 
 
+def check_kubernetes(text: str) -> str:
+    """The text again. Raises RuleError when it is no version of Kubernetes, or one too old for swap."""
+    if kubernetes_version(text) < OLDEST_KUBERNETES:
+        raise RuleError(
+            f"is too old a Kubernetes for swap in containers: {OLDEST_KUBERNETES.series} is the oldest supported",
+            f"upgrade the control plane and nodes; {RECOMMENDED_KUBERNETES.series} is recommended",
+            value=text,
+        )
+    return text
+
+
+def check_karpenter(text: str) -> str:
+    """The text again. Raises RuleError when it is not one release of Karpenter."""
+    karpenter_version(text)
+    return text
+
+
+KubernetesVersion = Annotated[str, AfterValidator(check_kubernetes)]
+KarpenterVersion = Annotated[str, AfterValidator(check_karpenter)]
+
+
 def check(kubernetes: str, karpenter: str) -> None:
     """Raise RuleError when the two do not go together, or when Kubernetes is too old for swap.
 
     A version newer than those known here passes; `warnings` says so.
     """
-    cluster, controller = kubernetes_version(kubernetes), karpenter_version(karpenter)
-    if cluster < OLDEST_KUBERNETES:
-        raise RuleError(
-            f"is too old a Kubernetes for swap in containers: {OLDEST_KUBERNETES.series} is the oldest supported",
-            f"upgrade the control plane and nodes; {RECOMMENDED_KUBERNETES.series} is recommended",
-            value=kubernetes,
-        )
+    controller = karpenter_version(karpenter)
+    cluster = kubernetes_version(check_kubernetes(kubernetes))
     oldest = oldest_karpenter(kubernetes)
     if oldest and controller < oldest:
         raise RuleError(
@@ -149,6 +169,12 @@ def warnings(kubernetes: str, karpenter: str) -> tuple[str, ...]:
         found.append(
             f"Karpenter {controller} is newer than {NEWEST_KARPENTER.series}, the newest known here: "
             "read its upgrade guide for new permissions and chart settings"
+        )
+    known = karpenter_version(DEFAULT_KARPENTER)
+    if controller.series != known.series:
+        found.append(
+            f"Karpenter {controller}: its objects and what an edit of them does to nodes are checked by the rules of "
+            f"{known}; for fields that came or went in between, only the cluster's own answer counts"
         )
     if controller in KNOWN_BAD:
         found.append(f"Karpenter {controller} {KNOWN_BAD[controller]}: use a later patch")

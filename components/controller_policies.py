@@ -63,6 +63,13 @@ class PolicyScope:
 
 def controller_policies(scope: PolicyScope) -> dict[str, str]:
     """The controller's documents by short name: six, or five without a queue. Raises when any is too long."""
+    found = documents(scope)
+    raise_rules(policy_problems(found))
+    return found
+
+
+def documents(scope: PolicyScope) -> dict[str, str]:
+    """The same, however long they are."""
     statements = {
         "NodeLifecycle": _node_lifecycle(scope),
         "IAMIntegration": _iam_integration(scope),
@@ -80,12 +87,10 @@ def controller_policies(scope: PolicyScope) -> dict[str, str]:
                 scope.queue_arn,
             )
         ]
-    documents = {name: document(found) for name, found in sorted(statements.items())}
-    raise_rules(policy_problems(documents))
-    return documents
+    return {name: document(found) for name, found in sorted(statements.items())}
 
 
-def policy_problems(documents: Mapping[str, str]) -> list[RuleError]:
+def policy_problems(texts: Mapping[str, str]) -> list[RuleError]:
     """One RuleError, with the number, for each document that IAM would refuse for its length."""
     return [
         RuleError(
@@ -94,7 +99,7 @@ def policy_problems(documents: Mapping[str, str]) -> list[RuleError]:
             "use a shorter cluster name",
             path=(name,),
         )
-        for name, text in documents.items()
+        for name, text in texts.items()
         if (length := policy_length(text)) > MANAGED_POLICY_LIMIT
     ]
 

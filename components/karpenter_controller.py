@@ -8,8 +8,9 @@ from typing import Optional
 
 import pulumi
 import pulumi_aws as aws
+from pydantic.alias_generators import to_camel
 
-from floodplain.problem import Problem, RuleError
+from floodplain.problem import Problem
 
 from .arguments import property_errors, read_args
 from .controller_policies import NODE_POLICIES, controller_policies
@@ -17,7 +18,7 @@ from .controller_trust import irsa_trust, node_trust, pod_identity_trust
 from .helm_release import install
 from .interruption import QUEUE_RETENTION_SECONDS, RULES, queue_policy
 from .karpenter_args import INPUTS, KarpenterArgs, KarpenterControllerArgs
-from .karpenter_installation import KarpenterInstallation
+from .karpenter_installation import KarpenterInstallation, input_problems
 from .karpenter_settings import Credentials, SpotServiceLinkedRole
 from .service_linked_role import spot_service_linked_role
 
@@ -248,27 +249,17 @@ class KarpenterController(pulumi.ComponentResource):
 
 def _check_inputs(plan: KarpenterInstallation, args: KarpenterArgs) -> None:
     """What the model cannot see: whether computed arguments are there, and right where they are plain."""
-    problems = []
-    provider = args.get("oidc_provider_arn")
-    if plan.karpenter.credentials is Credentials.IRSA and provider is None:
+    problems = [
+        Problem(".".join(("karpenter", to_camel(key), *rest)), error.rule, error.remedy, error.value)
+        for error in input_problems(plan.karpenter, args)
+        for key, *rest in [[str(part) for part in error.path]]
+    ]
+    if plan.karpenter.credentials is Credentials.IRSA and args.get("oidc_provider_arn") is None:
         problems.append(
             Problem(
                 "karpenter.oidcProviderArn",
                 "is required with credentials Irsa",
                 "give the ARN of the cluster's OIDC provider",
-            )
-        )
-    if plan.karpenter.credentials is Credentials.IRSA and isinstance(provider, str):
-        try:
-            irsa_trust(provider, plan.karpenter.namespace, plan.karpenter.service_account)
-        except RuleError as error:
-            problems.append(Problem("karpenter.oidcProviderArn", error.rule, error.remedy, provider))
-    if plan.karpenter.node_role_name is not None and args.get("node_role_policies"):
-        problems.append(
-            Problem(
-                "karpenter.nodeRolePolicies",
-                f"are for a role made here, and {plan.karpenter.node_role_name} exists already",
-                "attach them where that role is made",
             )
         )
     if problems:

@@ -6,20 +6,19 @@ Pure and exact, so that a preview without credentials shows the very text. The r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import model_validator
-
-from floodplain.problem import BrokenRulesError, RuleError, raise_rules
-from floodplain.settings import Settings
-from floodplain.settings_path import Location
+from floodplain.problem import RuleError
+from floodplain.rules import RuledSettings, rule
 
 from .cloud_names import EVENT_RULE, IAM_POLICY, IAM_ROLE, SQS_QUEUE, cloud_name
-from .cluster import Cluster, check_versions
-from .controller_policies import PolicyScope, controller_policies
-from .helm_release import Chart, merged
+from .cluster import Cluster, version_problems
+from .controller_policies import NODE_POLICIES, PolicyScope, documents, policy_problems
+from .controller_trust import irsa_trust
+from .helm_release import Chart, clashes, merged
 from .interruption import RULES
+from .karpenter_args import INPUTS
 from .karpenter_settings import KarpenterSettings, RunsOn
 
 KEEP_CRDS = {"additionalAnnotations": {"helm.sh/resource-policy": "keep"}}
@@ -31,16 +30,15 @@ CRD_RELEASE, RELEASE = "karpenter-crd", "karpenter"
 """Names of the two releases."""
 
 
-class KarpenterInstallation(Settings):
+class KarpenterInstallation(RuledSettings):
     """The settings with the cluster they are for: all plain arguments of `KarpenterController`."""
 
     cluster: Cluster
     karpenter: KarpenterSettings = KarpenterSettings()
 
-    @model_validator(mode="after")
-    def _cluster_goes_with_it(self) -> KarpenterInstallation:
-        raise_rules(installation_problems(self))
-        return self
+    @rule("cluster", "karpenter")
+    def _cluster_goes_with_it(self) -> Iterator[RuleError]:
+        yield from installation_problems(self)
 
     def _iam_words(self, words: str) -> str:
         # IAM spans the regions of an account, cluster names do not.
@@ -115,6 +113,10 @@ class KarpenterInstallation(Settings):
 
     def controller_values(self, cluster_endpoint: Any, irsa_role_arn: Any) -> dict[str, Any]:
         """Values of the controller's chart. Karpenter looks an empty endpoint up; Pod Identity needs no role here."""
+        return merged(self.own_values(cluster_endpoint, irsa_role_arn), self.karpenter.values)
+
+    def own_values(self, cluster_endpoint: Any, irsa_role_arn: Any) -> dict[str, Any]:
+        """Ours among those values."""
         annotations = {"eks.amazonaws.com/role-arn": irsa_role_arn} if irsa_role_arn else {}
         ours: dict[str, Any] = {
             "affinity": _affinity(),
@@ -136,7 +138,7 @@ class KarpenterInstallation(Settings):
         if self.karpenter.runs_on is RunsOn.FARGATE:
             # In a cluster without nodes CoreDNS waits for Karpenter, so Karpenter must not wait for CoreDNS.
             ours["dnsPolicy"] = "Default"
-        return merged(ours, self.karpenter.values)
+        return ours
 
     def _karpenter_settings(self, cluster_endpoint: Any) -> dict[str, Any]:
         settings: dict[str, Any] = {
@@ -162,25 +164,40 @@ def _affinity() -> dict[str, Any]:
 
 
 def installation_problems(plan: KarpenterInstallation) -> Iterator[RuleError]:
-    """What cannot be installed: versions that do not go together, a policy too long, a value set twice."""
-    yield from _broken(
-        lambda: check_versions(
-            plan.cluster.kubernetes_version,
-            plan.karpenter.version,
-            ("cluster", "kubernetes_version"),
-            ("karpenter", "version"),
+    """What cannot be installed: versions that do not go together, a policy too long, a value set twice, a bad input.
+
+    Inputs are looked at where the settings hold them, as a platform's do.
+    """
+    kubernetes, version = plan.cluster.kubernetes_version, plan.karpenter.version
+    yield from version_problems(kubernetes, version, ("karpenter", "version"))
+    for error in policy_problems(documents(plan.policy_scope)):
+        yield RuleError(error.rule, error.remedy, ("cluster", "name"), plan.cluster.name)
+    held = {key: getattr(plan.karpenter, key) for key in INPUTS if hasattr(plan.karpenter, key)}
+    for error in (*clashes(plan.own_values("", ""), plan.karpenter.values), *input_problems(plan.karpenter, held)):
+        yield RuleError(error.rule, error.remedy, ("karpenter", *error.path), error.value)
+
+
+def input_problems(karpenter: KarpenterSettings, inputs: Mapping[str, Any]) -> Iterator[RuleError]:
+    """What is wrong with those inputs of the controller (`karpenter_args.INPUTS`) that are plain already."""
+    provider = inputs.get("oidc_provider_arn")
+    if isinstance(provider, str):
+        try:
+            irsa_trust(provider, karpenter.namespace, karpenter.service_account)
+        except RuleError as error:
+            yield RuleError(error.rule, error.remedy, ("oidc_provider_arn",), provider)
+    policies = inputs.get("node_role_policies")
+    if not isinstance(policies, Mapping) or not policies:
+        return
+    if karpenter.node_role_name is not None:
+        yield RuleError(
+            f"are for a role made here, and {karpenter.node_role_name} exists already",
+            "attach them where that role is made",
+            ("node_role_policies",),
         )
-    )
-    yield from _broken(lambda: controller_policies(plan.policy_scope), ("cluster", "name"))
-    yield from _broken(lambda: plan.controller_values("", ""), ("karpenter",))
-
-
-def _broken(check: Callable[[], object], path: Location = ()) -> list[RuleError]:
-    """What `check` raises, at or below `path`."""
-    try:
-        check()
-    except BrokenRulesError as broken:
-        return [RuleError(error.rule, error.remedy, (*path, *error.path), error.value) for error in broken.errors]
-    except RuleError as error:
-        return [RuleError(error.rule, error.remedy, (*path, *error.path), error.value)]
-    return []
+    for key in sorted({*policies} & {*NODE_POLICIES}):
+        yield RuleError(
+            "is the name of a policy that every node's role has",
+            "remove it, or give a policy of your own another name",
+            ("node_role_policies", key),
+            policies[key],
+        )

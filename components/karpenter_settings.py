@@ -5,17 +5,22 @@ Not for ARNs and endpoints, which other resources may compute: those are inputs 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
+from pydantic.alias_generators import to_camel
 
-from floodplain.problem import RuleError, raise_rules
+from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText
+from floodplain.rules import RuledSettings, rule
 from floodplain.settings import Settings
+from floodplain.settings_path import Location
 
 from . import compatibility
 from .cloud_names import IAM_ROLE
+from .compatibility import KarpenterVersion
 from .helm_release import ChartReference, KubernetesName
 
 
@@ -72,10 +77,10 @@ class ControllerResources(Settings):
     memory: QuantityText = "1Gi"
 
 
-class KarpenterSettings(Settings):
+class KarpenterSettings(RuledSettings):
     """Karpenter's controller and the AWS things it needs. `vm_memory_overhead_percent` is a share: 0.075 is 7.5 %."""
 
-    version: str = compatibility.DEFAULT_KARPENTER
+    version: KarpenterVersion = compatibility.DEFAULT_KARPENTER
     namespace: KubernetesName = "kube-system"
     service_account: KubernetesName = "karpenter"
     replicas: int = Field(default=2, ge=1, le=5)
@@ -100,12 +105,6 @@ class KarpenterSettings(Settings):
     values: dict[str, Any] = Field(default_factory=dict)
     tags: dict[str, str] = Field(default_factory=dict)
 
-    @field_validator("version")
-    @classmethod
-    def _one_release(cls, text: str) -> str:
-        compatibility.karpenter_version(text)
-        return text
-
     @field_validator("node_role_name")
     @classmethod
     def _name_not_arn(cls, name: str | None) -> str | None:
@@ -116,37 +115,34 @@ class KarpenterSettings(Settings):
             raise RuleError("is not the name of an IAM role", "write the name alone, without a path")
         return name
 
-    @model_validator(mode="after")
-    def _keys_go_together(self) -> KarpenterSettings:
-        errors = []
+    @rule("runs_on", "credentials")
+    def _fargate_has_no_agent(self) -> Iterator[RuleError]:
         if self.runs_on is RunsOn.FARGATE and self.credentials is Credentials.POD_IDENTITY:
-            errors.append(
-                RuleError(
-                    "PodIdentity does not work on Fargate, where its agent cannot run",
-                    "set credentials Irsa and give the cluster's OIDC provider",
-                    path=("credentials",),
-                )
+            yield RuleError(
+                "PodIdentity does not work on Fargate, where its agent cannot run",
+                "set credentials Irsa and give the cluster's OIDC provider",
+                ("credentials",),
             )
-        errors.extend(self._too_new_for_version())
-        raise_rules(errors)
-        return self
 
-    def _too_new_for_version(self) -> list[RuleError]:
-        asked = {
-            "nodeOverlay": (self.feature_gates.node_overlay, ("feature_gates", "node_overlay")),
-            "staticCapacity": (self.feature_gates.static_capacity, ("feature_gates", "static_capacity")),
-            "capacityBuffer": (self.feature_gates.capacity_buffer, ("feature_gates", "capacity_buffer")),
-            "enableZonalShift": (self.zonal_shift, ("zonal_shift",)),
-        }
-        return [
-            RuleError(
+    @rule("version", "feature_gates")
+    def _gates_exist(self) -> Iterator[RuleError]:
+        gates = self.feature_gates
+        for name in ("node_overlay", "static_capacity", "capacity_buffer"):
+            if getattr(gates, name):
+                yield from self._since(to_camel(name), ("feature_gates", name))
+
+    @rule("version", "zonal_shift")
+    def _zonal_shift_exists(self) -> Iterator[RuleError]:
+        if self.zonal_shift:
+            yield from self._since("enableZonalShift", ("zonal_shift",))
+
+    def _since(self, thing: str, path: Location) -> Iterator[RuleError]:
+        if not compatibility.supports(self.version, thing):
+            yield RuleError(
                 f"needs Karpenter {compatibility.SINCE[thing]} or newer, and version is {self.version}",
                 "turn it off or raise version",
-                path=path,
+                path,
             )
-            for thing, (wanted, path) in asked.items()
-            if wanted and not compatibility.supports(self.version, thing)
-        ]
 
 
 def warnings(settings: KarpenterSettings, kubernetes_version: str) -> tuple[str, ...]:

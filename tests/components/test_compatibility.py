@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components import compatibility
+from components import compatibility, crd
 from components.compatibility import Version
 from floodplain.problem import RuleError
 
@@ -24,6 +24,11 @@ NEWEST_FOR = {
     "1.14": "1.36",
     "1.15": "1.37",
 }
+
+OTHER_RULES = (
+    "Karpenter {}: its objects and what an edit of them does to nodes are checked by the rules of 1.14.1; "
+    "for fields that came or went in between, only the cluster's own answer counts"
+)
 
 
 def passes(kubernetes: str, karpenter: str) -> bool:
@@ -71,6 +76,7 @@ def test_versions_newer_than_those_known_are_a_warning_and_no_error() -> None:
         "Kubernetes 1.40 is newer than 1.37, the newest known here: check Karpenter's compatibility matrix",
         "Karpenter 1.20.3 is newer than 1.15, the newest known here: "
         "read its upgrade guide for new permissions and chart settings",
+        OTHER_RULES.format("1.20.3"),
     )
 
 
@@ -83,9 +89,21 @@ def test_the_oldest_supported_kubernetes_comes_with_a_recommendation() -> None:
 
 def test_a_release_that_upstream_warns_of_is_named() -> None:
     assert compatibility.warnings("1.34", "1.8.4") == (
+        OTHER_RULES.format("1.8.4"),
         "Karpenter 1.8.4 may leave pods with topology spread constraints unscheduled (kubernetes-sigs/karpenter#2785): "
         "use a later patch",
     )
+
+
+@pytest.mark.parametrize(
+    ("karpenter", "told"), [("1.13.9", True), ("1.14.0", False), ("1.14.9", False), ("1.15.0", True)]
+)
+def test_a_karpenter_of_another_minor_than_the_rules_for_its_objects_is_told(karpenter: str, told: bool) -> None:
+    assert (OTHER_RULES.format(karpenter) in compatibility.warnings("1.34", karpenter)) is told
+
+
+def test_the_rules_for_karpenters_objects_are_those_of_the_default_release() -> None:
+    assert crd.KARPENTER_VERSION == compatibility.DEFAULT_KARPENTER
 
 
 @pytest.mark.parametrize("text", ["", "latest", "1.14", "v1.14.1", "^1.14.0", ">=1.0.0", "1.14.0-rc.0", "1.x.0"])
@@ -125,6 +143,12 @@ def test_versions_order_by_number_not_by_text(one: tuple[int, int, int], other: 
 )
 def test_a_thing_exists_since_its_version(thing: str, before: str, since: str) -> None:
     assert (compatibility.supports(before, thing), compatibility.supports(since, thing)) == (False, True)
+
+
+def test_either_version_alone_can_be_checked() -> None:
+    assert (compatibility.check_kubernetes("1.34"), compatibility.check_karpenter("1.14.1")) == ("1.34", "1.14.1")
+    with pytest.raises(RuleError, match="is not a Kubernetes version"):
+        compatibility.check_kubernetes("latest")
 
 
 def test_the_default_release_goes_with_every_kubernetes_it_knows() -> None:

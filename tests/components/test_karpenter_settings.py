@@ -8,7 +8,19 @@ import pytest
 
 from components.karpenter_settings import KarpenterSettings, warnings
 from preview.wire import UNKNOWN
-from tests.components.karpenter_program import FARGATE, PROVIDER_ARN, Render, needs, program, refusals, release, values
+from stacks.config import parse
+from stacks.problems import StackProblemsError
+from tests.components.karpenter_program import (
+    CLUSTER,
+    FARGATE,
+    PROVIDER_ARN,
+    Render,
+    needs,
+    program,
+    refusals,
+    release,
+    values,
+)
 
 # Credentials and places.
 
@@ -183,6 +195,11 @@ BAD = [
         "are for a role made here, and nodes exists already; attach them where that role is made",
     ),
     (
+        {"node_role_policies": {"AmazonEKS_CNI_Policy": "arn:aws:iam::111122223333:policy/mine"}},
+        "karpenter.nodeRolePolicies.AmazonEKS_CNI_Policy",
+        "is the name of a policy that every node's role has; remove it, or give a policy of your own another name",
+    ),
+    (
         {"feature_gates": {"capacity_buffer": True}, "version": "1.13.0"},
         "karpenter.featureGates.capacityBuffer",
         "needs Karpenter 1.14.0 or newer, and version is 1.13.0; turn it off or raise version",
@@ -214,14 +231,57 @@ def test_bad_input_is_refused_at_its_key(render: Render, more: dict[str, Any], p
     assert reason in text
 
 
+FAULTS: dict[str, Any] = {
+    "region": "mars",
+    "account_id": "12",
+    "kubernetes_version": "1.32",
+    "version": "latest",
+    "runs_on": "Fargate",
+    "log_level": "loud",
+    "replicas": 9,
+    "resources": {"memory": "1GB"},
+}
+
+
 def test_all_that_is_wrong_is_told_at_once(render: Render) -> None:
-    more = {"version": "latest", "log_level": "loud", "replicas": 9, "resources": {"memory": "1GB"}}
-    assert [path for path, _ in refusals(render, more)] == [
-        "karpenter.version",
+    assert sorted(path for path, _ in refusals(render, FAULTS)) == [
+        "cluster.accountId",
+        "cluster.kubernetesVersion",
+        "cluster.region",
+        "karpenter.credentials",
+        "karpenter.logLevel",
         "karpenter.replicas",
         "karpenter.resources.memory",
-        "karpenter.logLevel",
+        "karpenter.version",
     ]
+
+
+def test_every_thing_too_new_for_the_version_is_told_at_once(render: Render) -> None:
+    gates = {"node_overlay": True, "static_capacity": True, "capacity_buffer": True}
+    more = {"version": "1.7.0", "feature_gates": gates, "zonal_shift": True, "replicas": 0}
+    assert sorted(path for path, _ in refusals(render, more)) == [
+        "karpenter.featureGates.capacityBuffer",
+        "karpenter.featureGates.nodeOverlay",
+        "karpenter.featureGates.staticCapacity",
+        "karpenter.replicas",
+        "karpenter.zonalShift",
+    ]
+
+
+# In a stack file the provider is found from the cluster, so that only it may be left out there.
+REFUSED_IN_STACKS = [*(more for more, _, _ in BAD if more != {"credentials": "Irsa"}), FAULTS]
+
+
+@pytest.mark.parametrize("more", REFUSED_IN_STACKS, ids=str)
+def test_a_stack_file_is_refused_for_all_that_the_component_would_refuse(render: Render, more: dict[str, Any]) -> None:
+    pool = {"name": "a", "families": ["r6id"], "limits": {"cpu": "256", "memory": "2Ti"}}
+    cluster = {key: more.get(key, value) for key, value in CLUSTER.items()}
+    karpenter = {key: value for key, value in more.items() if key not in CLUSTER}
+    pools = [{**pool, "ami": {"alias": "al2023@v20260714"}}]
+    with pytest.raises(StackProblemsError) as refused:
+        parse("prod", {"cluster": cluster, "karpenter": karpenter, "pools": pools})
+    told = [problem.path.removeprefix("floodplain:") for problem in refused.value.problems]
+    assert told == [path for path, _ in refusals(render, more)]
 
 
 def test_what_is_wrong_between_cluster_and_karpenter_is_told_at_once_too(render: Render) -> None:

@@ -84,12 +84,12 @@ def test_rules_between_keys_are_told_in_the_same_go_as_faults_of_single_keys() -
     wrong = {**GOOD["pools"][0], "name": "other", "families": ["d3"], "limits": {"cpu": "256"}, "longestJob": "900h"}
     values = stack(protected=True, pools__0__ami={"alias": "al2023@latest"}, cluster__kubernetesVersion="1.32")
     assert told({**values, "pools": [values["pools"][0], wrong]}) == [
+        "floodplain:cluster.kubernetesVersion: '1.32' is too old a Kubernetes for swap in containers: 1.33 is the "
+        "oldest supported; upgrade the control plane and nodes; 1.34 is recommended",
         "floodplain:pools[1].limits.memory: is required; set it",
         "floodplain:pools[1].disruption.expireAfter: '720h' (the default) is shorter than the longest job (900h), "
         "which node expiry would cut off; set it to 900h or more, or to Never",
         "floodplain:pools[1].families[0]: 'd3' has spinning disks, too slow for swap; choose a family with NVMe SSD",
-        "floodplain:cluster.kubernetesVersion: '1.32' is too old a Kubernetes for swap in containers: 1.33 is the "
-        "oldest supported; upgrade the control plane and nodes; 1.34 is recommended",
         "floodplain:pools[0].ami.alias: 'al2023@latest' follows the newest image, so the fleet would roll whenever AWS "
         "publishes one; pin it in a protected stack, for example al2023@v20260714",
     ]
