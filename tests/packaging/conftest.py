@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -104,10 +105,9 @@ def wheel(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.fixture
-def engine() -> Iterator[tuple[RecordingMonitor, str]]:
-    """A monitor that records, with its address: the two services that an engine offers to programs and plugins."""
-    monitor = RecordingMonitor(Apply(), project="elsewhere", stack="test")
+@contextmanager
+def serving(monitor: RecordingMonitor) -> Iterator[str]:
+    """Serve the two services that an engine offers to programs and plugins; the address."""
 
     def forwarding(service: str, base: type) -> Any:
         methods = resource_pb2.DESCRIPTOR.services_by_name[service].methods
@@ -130,5 +130,22 @@ def engine() -> Iterator[tuple[RecordingMonitor, str]]:
     engine_pb2_grpc.add_EngineServicer_to_server(Engine(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    yield monitor, f"127.0.0.1:{port}"
-    server.stop(0).wait()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.stop(0).wait()
+
+
+@pytest.fixture
+def engine() -> Iterator[tuple[RecordingMonitor, str]]:
+    """A monitor that records one test's registrations, with its address."""
+    monitor = RecordingMonitor(Apply(), project="elsewhere", stack="test")
+    with serving(monitor) as address:
+        yield monitor, address
+
+
+@pytest.fixture(scope="module")
+def log_address() -> Iterator[str]:
+    """An engine that a plugin may log to for as long as it runs."""
+    with serving(RecordingMonitor(Apply(), project="elsewhere", stack="test")) as address:
+        yield address

@@ -54,18 +54,21 @@ def python(new_environment: Callable[[Path], Path], clone: Path) -> Path:
 Construct = Callable[..., provider_pb2.ConstructResponse]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def provider(
-    python: Path, clone: Path, engine: tuple[RecordingMonitor, str], tmp_path: Path
+    python: Path, clone: Path, log_address: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
-    """The package started as the engine starts it: in its own folder, with the engine's address."""
+    """The package started as the engine starts it: in its own folder, with the engine's address.
+
+    One process for all tests, as it serves all of a program's components.
+    """
     process = subprocess.Popen(
-        [python, "__main__.py", engine[1]],
+        [python, "__main__.py", log_address],
         cwd=clone / "components",
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path_factory.mktemp("home"))},
     )
     assert process.stdout and process.stderr
     try:
