@@ -5,15 +5,17 @@ Limits, eviction thresholds, reserves and taints are the pool's: Karpenter plans
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from floodplain import duration
 from floodplain.duration import Duration
 from floodplain.kubelet_keys import RESERVABLE
 from floodplain.problem import RuleError
-from floodplain.quantity import QuantityText, to_bytes
+from floodplain.quantity import QuantityError, QuantityText, to_bytes
+from floodplain.rules import rule
 
 from .shell_rules import check_script
 from .tuning import TIMEOUT_LEAST_SECONDS, NodeTuning, SwapRatio
@@ -50,32 +52,33 @@ class BootSettings(NodeTuning):
             raise RuleError("must lie between 30s and 12m: Karpenter gives up on a node after 15 minutes", "write 5m")
         return value
 
-    @model_validator(mode="after")
-    def _reserved(self) -> BootSettings:
+    @rule("system_reserved")
+    def _resources_can_be_reserved(self) -> Iterator[RuleError]:
         for resource, value in self.system_reserved.items():
+            place = ("systemReserved", resource)
             if resource not in RESERVABLE:
-                raise RuleError(
-                    "is not a resource that can be reserved",
-                    f"known: {', '.join(RESERVABLE)}",
-                    ("systemReserved", resource),
-                    value,
+                yield RuleError(
+                    "is not a resource that can be reserved", f"known: {', '.join(RESERVABLE)}", place, value
                 )
             if resource == "ephemeral-storage":
-                to_bytes(value)
-        return self
+                try:
+                    to_bytes(value)
+                except QuantityError as error:
+                    yield RuleError(error.rule, error.remedy, place, value)
 
-    @model_validator(mode="after")
-    def _scripts(self) -> BootSettings:
-        for index, script in enumerate(self.extra_scripts):
-            try:
-                check_script(script)
-            except RuleError as error:
-                raise RuleError(error.rule, error.remedy, ("extraScripts", index), error.value) from None
+    @rule(each="extra_scripts")
+    def _script_suits_its_part(self, script: str) -> Iterator[RuleError]:
+        try:
+            check_script(script)
+        except RuleError as error:
+            yield error
+
+    @rule("extra_scripts")
+    def _scripts_fit(self) -> Iterator[RuleError]:
         size = sum(len(script) + PART_HEADER_BYTES for script in self.extra_scripts)
         if size > SCRIPTS_MOST_BYTES:
-            raise RuleError(
+            yield RuleError(
                 f"take {size} bytes of the {SCRIPTS_MOST_BYTES} that the boot text has room for",
                 "shorten them, or fetch the rest at boot",
                 ("extraScripts",),
             )
-        return self

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 MOUNT_UNIT = r"mnt-k8s\x2ddisks-0.mount"
 """The unit nodeadm writes at run time for the RAID0 array; the backslash is part of its name."""
 
+TEXTFILE_DIRECTORY = "/var/lib/node_exporter/textfile_collector"
+"""Where nodes write the state of their swap, and node_exporter must be told to look."""
+
 
 @dataclass(frozen=True)
 class NodePaths:
@@ -38,6 +41,11 @@ class NodePaths:
     def nodeadm_drop_in(self) -> str:
         """Read by nodeadm-run after the user data, so it wins over Karpenter's part (amazon-eks-ami#2427)."""
         return f"{self.root}/etc/eks/nodeadm.d/50-floodplain.yaml"
+
+    @property
+    def metrics(self) -> str:
+        """The text file that node_exporter reads."""
+        return f"{self.root}{TEXTFILE_DIRECTORY}/floodplain_swap.prom"
 
     @property
     def meminfo(self) -> str:

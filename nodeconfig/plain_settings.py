@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Annotated
 
-from pydantic import field_validator, model_validator
+from pydantic import AfterValidator, field_validator
 
 from floodplain import duration
 from floodplain.duration import Duration
 from floodplain.problem import RuleError
 from floodplain.quantity import BytesText, to_bytes
+from floodplain.rules import rule
 
 from .tuning import TIMEOUT_LEAST_SECONDS, AbsolutePath, Latency, NodeTuning, SwapRatio
+
+
+def _slice(name: str) -> str:
+    if not re.fullmatch(r"[a-z0-9_-]{1,60}\.slice", name):
+        raise RuleError("is not a slice", "write a systemd slice such as system.slice")
+    return name
 
 
 class PlainSettings(NodeTuning):
@@ -29,7 +38,7 @@ class PlainSettings(NodeTuning):
     start_timeout: Duration = "10m"
     power_off_on_failure: bool = False
     kubelet_config_directory: AbsolutePath | None = "/etc/kubernetes/kubelet.conf.d"
-    slices: tuple[str, ...] = ("system.slice",)
+    slices: tuple[Annotated[str, AfterValidator(_slice)], ...] = ("system.slice",)
     io_latency: Latency | None = None
 
     @field_validator("start_timeout")
@@ -39,21 +48,13 @@ class PlainSettings(NodeTuning):
             raise RuleError("is too short to make a swap file", "write 30s or more")
         return value
 
-    @field_validator("slices")
-    @classmethod
-    def _slices(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for name in value:
-            if not re.fullmatch(r"[a-z0-9_-]{1,60}\.slice", name):
-                raise RuleError("is not a slice", "write a systemd slice such as system.slice", value=name)
-        return value
-
-    @model_validator(mode="after")
-    def _one_size(self) -> PlainSettings:
+    @rule("swap_ratio", "swap_size")
+    def _one_size(self) -> Iterator[RuleError]:
         if self.swap_ratio is None and self.swap_size is None:
-            raise RuleError("or swapSize is required", "write swapRatio: 2", ("swapRatio",))
+            yield RuleError("or swapSize is required", "write swapRatio: 2", ("swapRatio",))
         if self.swap_ratio is not None and self.swap_size is not None:
-            raise RuleError("is given beside swapRatio", "keep one of them", ("swapSize",), self.swap_size)
-        if self.swap_ratio == 0 or (self.swap_size is not None and to_bytes(self.swap_size) == 0):
-            key = "swapRatio" if self.swap_size is None else "swapSize"
-            raise RuleError("makes no swap at all", "write more than 0", (key,), 0)
-        return self
+            yield RuleError("is given beside swapRatio", "keep one of them", ("swapSize",), self.swap_size)
+        if self.swap_ratio == 0:
+            yield RuleError("makes no swap at all", "write more than 0", ("swapRatio",), 0)
+        if self.swap_size is not None and to_bytes(self.swap_size) == 0:
+            yield RuleError("makes no swap at all", "write more than 0", ("swapSize",), 0)

@@ -74,7 +74,6 @@ def swap_script(settings: BootSettings | PlainSettings, paths: NodePaths, *, fil
     """The program behind the swap unit."""
     instance_store = isinstance(settings, BootSettings)
     size = settings.swap_size if isinstance(settings, PlainSettings) else None
-    textfile = settings.textfile_directory
     return render(
         "swap.sh.j2",
         paths=paths,
@@ -83,7 +82,6 @@ def swap_script(settings: BootSettings | PlainSettings, paths: NodePaths, *, fil
         size_bytes=None if size is None else to_bytes(size),
         thousandths=None if settings.swap_ratio is None else reserve.thousandths(settings.swap_ratio),
         reserve_bytes=to_bytes(settings.disk_reserve),
-        textfile=None if textfile is None else f"{paths.root}{textfile}",
         instance_store=instance_store,
         mount_wait_seconds=min(MOUNT_WAIT_MOST_SECONDS, duration.parse(settings.start_timeout) // 2),
         io_latency=settings.io_latency,

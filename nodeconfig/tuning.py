@@ -6,15 +6,16 @@ The base of `boot_settings` (EKS under Karpenter) and `plain_settings` (any othe
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated, Any
 
 import yaml
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
-from floodplain.problem import RuleError, raise_rules
+from floodplain.problem import RuleError
 from floodplain.quantity import BytesText
-from floodplain.settings import Settings
+from floodplain.rules import RuledSettings, rule
 
 from .kubelet_fields import broken_kubelet_rules
 from .reserve import thousandths
@@ -53,41 +54,35 @@ SwapRatio = Annotated[Decimal, Field(ge=0, le=16), AfterValidator(_exact)]
 """k, swap per byte of MemTotal, in thousandths."""
 
 
-TEXTFILE_DIRECTORY = "/var/lib/node_exporter/textfile_collector"
-"""Where nodes write the state of their swap, and node_exporter must be told to look."""
-
-
-class NodeTuning(Settings):
+class NodeTuning(RuledSettings):
     """What every node that swaps can be told.
 
     `swappiness` 0 to 200 (kernel default 60; low keeps anonymous memory resident until a container reaches
     its limit), `page_cluster` the power of two of pages read ahead from swap (kernel default 3; jobs that sweep
     their memory gain from it, random access prefers 0), `io_latency` the target that protects system daemons'
     IO from swap IO (cgroup io.latency; None leaves it), `disk_reserve` the room that must stay beside the swap
-    file for images, `textfile_directory` where node_exporter reads text files (None writes no state).
-    `kubelet_config` holds further keys of KubeletConfiguration.
+    file for images. `kubelet_config` holds further keys of KubeletConfiguration.
     """
 
     swappiness: int = Field(default=10, ge=0, le=200)
     page_cluster: int = Field(default=3, ge=0, le=6)
     io_latency: Latency | None = "25ms"
     disk_reserve: BytesText = "20Gi"
-    textfile_directory: AbsolutePath | None = TEXTFILE_DIRECTORY
     single_process_oom_kill: bool = False
     kubelet_config: dict[str, Any] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _kubelet(self) -> NodeTuning:
-        raise_rules(broken_kubelet_rules(self.kubelet_config))
+    @rule("kubelet_config")
+    def _kubelet_takes_it(self) -> Iterator[RuleError]:
+        yield from broken_kubelet_rules(self.kubelet_config)
         try:
             size = len(yaml.safe_dump({"spec": {"kubelet": {"config": self.kubelet_config}}}))
         except yaml.YAMLError as error:
             reason = " ".join(str(error).split())
-            raise RuleError(f"cannot be written as YAML ({reason})", "use plain values", ("kubeletConfig",)) from None
+            yield RuleError(f"cannot be written as YAML ({reason})", "use plain values", ("kubeletConfig",))
+            return
         if size > KUBELET_MOST_BYTES:
-            raise RuleError(
+            yield RuleError(
                 f"takes {size} bytes of boot text, more than {KUBELET_MOST_BYTES}",
                 "keep only keys that differ from kubelet's defaults",
                 ("kubeletConfig",),
             )
-        return self

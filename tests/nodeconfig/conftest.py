@@ -21,7 +21,7 @@ BOOT_CASES: dict[str, dict[str, Any]] = {
     "no-swap": {"swap_ratio": 0},
     "k1-5": {"swap_ratio": 1.5, "system_reserved": {"memory": "256Mi", "ephemeral-storage": "2Gi"}},
     "debug-no-power-off": {"power_off_on_failure": False},
-    "swappiness-60": {"swappiness": 60, "page_cluster": 0, "io_latency": None, "textfile_directory": None},
+    "swappiness-60": {"swappiness": 60, "page_cluster": 0, "io_latency": None},
     "single-process-oom-kill": {
         "single_process_oom_kill": True,
         "kubelet_config": {"containerLogMaxSize": "50Mi", "memoryThrottlingFactor": 0.9},

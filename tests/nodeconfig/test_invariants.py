@@ -29,7 +29,6 @@ ANY_SETTINGS = st.fixed_dictionaries(
         "start_timeout": st.sampled_from(["30s", "5m", "12m"]),
         "power_off_on_failure": st.booleans(),
         "single_process_oom_kill": st.booleans(),
-        "textfile_directory": st.sampled_from([None, "/" + "t" * 127]),
         "system_reserved": st.dictionaries(
             st.sampled_from(["cpu", "memory", "pid"]), st.sampled_from(["1", "250m", "1Gi"])
         ),
@@ -73,7 +72,6 @@ def test_largest_settings_stay_within_the_goal(scripts: tuple[str, ...]) -> None
     values = {
         "swap_ratio": Decimal("15.999"),
         "io_latency": "999999us",
-        "textfile_directory": "/" + "t" * 127,
         "disk_reserve": "1.5Ti",
         "system_reserved": dict.fromkeys(("cpu", "memory", "pid"), "0." + "0" * 60 + "1"),
         "kubelet_config": {"allowedUnsafeSysctls": ["net.core.somaxconn"] * 35},

@@ -8,7 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from floodplain.problem import problems_of
-from nodeconfig import BootSettings, PlainSettings, plain_script, user_data
+from nodeconfig import TEXTFILE_DIRECTORY, BootSettings, PlainSettings, plain_script, user_data
 from nodeconfig.kubelet_fields import OVERWRITTEN_BY_KARPENTER, SEEN_BY_KARPENTER
 
 SCRIPT = "#!/bin/bash\nset -e\n"
@@ -43,22 +43,17 @@ BAD_BOOT: list[tuple[dict[str, Any], str]] = [
         "ioLatency: '25' is not a latency; write a whole number and us, ms or s, such as 25ms",
     ),
     (
-        {"textfile_directory": "/var/$(reboot)"},
-        "textfileDirectory: '/var/$(reboot)' is not a plain absolute path; "
-        "use letters, digits, dots, dashes and slashes, such as /var/lib/x",
-    ),
-    (
-        {"textfile_directory": "/var/../etc"},
-        "textfileDirectory: '/var/../etc' is not a plain absolute path; "
-        "use letters, digits, dots, dashes and slashes, such as /var/lib/x",
-    ),
-    (
         {"disk_reserve": "20GB"},
         "diskReserve: '20GB' is not a quantity; write 20G (decimal) or 20Gi (binary)",
     ),
     (
         {"system_reserved": {"gpu": "1"}},
         "systemReserved.gpu: '1' is not a resource that can be reserved; known: cpu, memory, ephemeral-storage, pid",
+    ),
+    (
+        {"system_reserved": {"ephemeral-storage": "0.5"}},
+        "systemReserved.ephemeral-storage: '0.5' is not a whole number of bytes; "
+        "write whole bytes or a smaller unit, such as 1536Mi for 1.5Gi",
     ),
     ({"swapiness": 60}, "swapiness: is not a known key; did you mean `swappiness`?"),
     (
@@ -122,6 +117,52 @@ def test_every_bad_kubelet_key_is_told_at_once() -> None:
     assert found == ["kubeletConfig.maxPods", "kubeletConfig.evictionHard", "kubeletConfig.fooBar"]
 
 
+def paths_of(model: type[Any], **values: Any) -> list[str]:
+    with pytest.raises(ValidationError) as caught:
+        model(**values)
+    return sorted(problem.path for problem in problems_of(caught.value, model))
+
+
+def test_every_fault_of_a_node_is_told_at_once() -> None:
+    assert paths_of(
+        BootSettings,
+        swappiness=201,
+        io_latency="soon",
+        system_reserved={"gpu": "1", "tpu": "1", "ephemeral-storage": "0.5"},
+        kubelet_config={"maxPods": 1, "tlsCipherSuites": ["x" * 50] * 40},
+        extra_scripts=("", SCRIPT, "echo hello\n", SCRIPT + "#" * 5000),
+    ) == [
+        "extraScripts",
+        "extraScripts[0]",
+        "extraScripts[2]",
+        "ioLatency",
+        "kubeletConfig",
+        "kubeletConfig.maxPods",
+        "swappiness",
+        "systemReserved.ephemeral-storage",
+        "systemReserved.gpu",
+        "systemReserved.tpu",
+    ]
+
+
+def test_every_fault_of_a_plain_node_is_told_at_once() -> None:
+    faults = {"slices": ("a", "b.slice", "c"), "kubelet_config": {"fooBar": 1}, "start_timeout": "1s"}
+    assert paths_of(PlainSettings, swap_ratio=0, swap_size="0", **faults) == [
+        "kubeletConfig.fooBar",
+        "slices[0]",
+        "slices[2]",
+        "startTimeout",
+        "swapRatio",
+        "swapSize",
+        "swapSize",
+    ]
+
+
+def test_nodes_write_their_state_where_the_exporter_is_told_to_look() -> None:
+    for text in (user_data(BootSettings()), plain_script(PlainSettings(swap_ratio=1))):
+        assert f"text={TEXTFILE_DIRECTORY}/floodplain_swap.prom\n" in text
+
+
 def test_scripts_beyond_the_room_are_refused() -> None:
     message = problem_of(BootSettings, extra_scripts=(SCRIPT + "echo 12345\n" * 400,))
     assert message == (
@@ -170,8 +211,18 @@ BAD_PLAIN: list[tuple[dict[str, Any], str]] = [
         "use letters, digits, dots, dashes and slashes, such as /var/lib/x",
     ),
     (
+        {"swap_ratio": 1, "swap_file": "/var/../etc"},
+        "swapFile: '/var/../etc' is not a plain absolute path; "
+        "use letters, digits, dots, dashes and slashes, such as /var/lib/x",
+    ),
+    (
+        {"swap_ratio": 1, "kubelet_config_directory": "/etc/$(reboot)"},
+        "kubeletConfigDirectory: '/etc/$(reboot)' is not a plain absolute path; "
+        "use letters, digits, dots, dashes and slashes, such as /var/lib/x",
+    ),
+    (
         {"swap_ratio": 1, "slices": ("system",)},
-        "slices: 'system' is not a slice; write a systemd slice such as system.slice",
+        "slices[0]: 'system' is not a slice; write a systemd slice such as system.slice",
     ),
     (
         {"swap_ratio": 1, "start_timeout": "1s"},

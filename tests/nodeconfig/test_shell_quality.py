@@ -23,11 +23,8 @@ def test_boot_script_and_its_programs_are_clean(
 
 
 @pytest.mark.parametrize("io_latency", ["10ms", None])
-@pytest.mark.parametrize("textfile", ["/var/lib/x", None])
-def test_programs_are_clean_whatever_is_left_out(
-    io_latency: str | None, textfile: str | None, shellcheck: Callable[[str], None]
-) -> None:
-    common = {"io_latency": io_latency, "textfile_directory": textfile}
+def test_programs_are_clean_whatever_is_left_out(io_latency: str | None, shellcheck: Callable[[str], None]) -> None:
+    common = {"io_latency": io_latency}
     texts = [
         user_data(BootSettings(**common)),
         plain_script(PlainSettings(swap_ratio="0.5", **common)),
