@@ -66,10 +66,8 @@ def catalogue_show(
     images: Annotated[str, typer.Option(help="Disk kept for container images.")] = _IMAGES,
 ) -> None:
     """Show virtual instance types, what Karpenter lets pods have, and the largest swap ratio each disk holds."""
-    import difflib
-
     from floodplain.catalogue import load
-    from floodplain.problem import RuleError
+    from floodplain.problem import RuleError, did_you_mean
     from floodplain.quantity import QuantityError, to_bytes
     from floodplain.swap import type_fit
 
@@ -77,8 +75,7 @@ def catalogue_show(
     known = sorted({kind.family for kind in kinds})
     for wanted in family or ():
         if wanted not in known:
-            near = difflib.get_close_matches(wanted, known, n=3)
-            hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
+            hint = did_you_mean(wanted, known, most=3) or f"known: {', '.join(known)}"
             _fail(f"--family: {wanted!r} is no family with local NVMe; {hint}")
     try:
         images_bytes = to_bytes(images)

@@ -18,7 +18,8 @@ PATTERN = r"^([0-9]+(s|m|h))+$"
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 # Go keeps a duration in 63 bits of nanoseconds.
 _LONGEST_SECONDS = ((1 << 63) - 1) // 10**9
-_LONGEST_TEXT = 64
+_MOST_DIGITS = len(str(_LONGEST_SECONDS))
+_LONGEST_HINTED = 64
 
 
 class DurationError(RuleError):
@@ -35,12 +36,20 @@ def parse(text: str) -> int:
     """Seconds of a duration such as `1h30m`. Raises DurationError with a hint."""
     if not isinstance(text, str):
         raise DurationError(text, "is not a duration", _hint(str(text)))
-    if len(text) > _LONGEST_TEXT or not re.fullmatch(r"([0-9]+[smh])+", text, re.ASCII):
+    if not re.fullmatch(r"([0-9]+[smh])+", text):
         raise DurationError(text, "is not a duration", _hint(text))
-    seconds = sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([smh])", text))
+    parts = [(number.lstrip("0") or "0", unit) for number, unit in re.findall(r"([0-9]+)([smh])", text)]
+    # Digits are counted first, since Python refuses to read very long numbers.
+    if any(len(number) > _MOST_DIGITS for number, _ in parts):
+        raise _too_long(text)
+    seconds = sum(int(number) * _SECONDS[unit] for number, unit in parts)
     if seconds > _LONGEST_SECONDS:
-        raise DurationError(text, "is longer than Go's durations (about 292 years)", "write less")
+        raise _too_long(text)
     return seconds
+
+
+def _too_long(text: str) -> DurationError:
+    return DurationError(text, "is longer than Go's durations (about 292 years)", "write less")
 
 
 def text(seconds: int) -> str:
@@ -59,7 +68,7 @@ def seconds_or_never(value: str) -> int | None:
 
 
 def _hint(value: str) -> str:
-    match = re.fullmatch(r"\s*([0-9]+)(?:\.([0-9]+))?\s*([a-zA-Z]*)\s*", value[:_LONGEST_TEXT])
+    match = re.fullmatch(r"\s*([0-9]+)(?:\.([0-9]+))?\s*([a-zA-Z]*)\s*", value[:_LONGEST_HINTED])
     if match is None:
         return "write hours, minutes and seconds, such as 48h, 1h30m or 90s"
     number, fraction, unit = match.groups()

@@ -60,6 +60,18 @@ def raise_rules(errors: Iterable[RuleError]) -> None:
         raise BrokenRulesError(found)
 
 
+def nearest(word: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """Those of `known` that `word` may stand for, nearest first; case and underscores do not count."""
+    by_plain = {_plain(name): name for name in known}
+    return [by_plain[near] for near in difflib.get_close_matches(_plain(word), by_plain, n=most, cutoff=0.6)]
+
+
+def did_you_mean(word: str, known: Iterable[str], most: int = 1) -> str:
+    """A remedy for a misspelt word: "did you mean `X`?", or an empty text when nothing known is near."""
+    near = nearest(word, known, most)
+    return f"did you mean {', '.join(f'`{name}`' for name in near)}?" if near else ""
+
+
 def problems_of(
     error: ValidationError, model: type[BaseModel], *, prefix: str = "", snake: bool = False
 ) -> list[Problem]:
@@ -145,8 +157,7 @@ def _told(details: ErrorDetails) -> tuple[str, str]:
     rule = (message[0].lower() + message[1:]).replace("input should", "should")
     if details["type"] == "literal_error" and isinstance(details["input"], str):
         choices = [part for part in str(details["ctx"]["expected"]).split("'") if part.strip(", ") not in ("", "or")]
-        near = difflib.get_close_matches(details["input"].lower(), choices, n=1)
-        return rule, f"did you mean {near[0]!r}?" if near else ""
+        return rule, did_you_mean(details["input"], choices)
     return rule, ""
 
 
@@ -167,16 +178,15 @@ def _joined(found: list[Problem], problem: Problem, details: ErrorDetails) -> bo
 
 def _unknown_key(place: Place, key: str, snake: bool) -> Problem:
     known = keys(place.owner, snake) if place.owner else []
-    plain = {name.lower().replace("_", ""): name for name in known}
-    spelt = key.lower().replace("_", "")
-    near = difflib.get_close_matches(spelt, plain, n=1, cutoff=0.6)
-    if not near:
-        remedy = f"known here: {', '.join(sorted(known))}" if known else "remove it"
-        return Problem(place.text, "is not a known key", remedy)
-    match = plain[near[0]]
-    if spelt == near[0] and key in (match, *(keys(place.owner, not snake) if place.owner else ())):
-        return Problem(place.text, "is given twice, in two spellings", f"keep `{match}` once")
-    return Problem(place.text, "is not a known key", f"did you mean `{match}`?")
+    for match in nearest(key, known):
+        if _plain(key) == _plain(match) and key in (match, *(keys(place.owner, not snake) if place.owner else ())):
+            return Problem(place.text, "is given twice, in two spellings", f"keep `{match}` once")
+    remedy = f"known here: {', '.join(sorted(known))}" if known else "remove it"
+    return Problem(place.text, "is not a known key", did_you_mean(key, known) or remedy)
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("_", "")
 
 
 def _shown(value: Any) -> str:

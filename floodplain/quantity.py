@@ -60,7 +60,7 @@ def exact(text: str | int) -> Fraction:
     else:
         match = _PATTERN.fullmatch(text) if len(text) <= _LONGEST_TEXT else None
         if match is None:
-            raise QuantityError(text, "is not a quantity", _hint(text))
+            raise QuantityError(text, "is not a quantity", hint(text))
         number = Fraction(match["number"].rstrip(".")) * (-1 if match["sign"] == "-" else 1)
         exponent = match["exponent"]
         value = number * (Fraction(10) ** int(exponent) if exponent else _FACTORS[match["binary"] or match["decimal"]])
@@ -111,7 +111,7 @@ def _whole_bytes_hint(text: str | int) -> str:
     return "write whole bytes or a smaller unit, such as 1536Mi for 1.5Gi"
 
 
-def _hint(text: str) -> str:
+def hint(text: str) -> str:
     """What the writer most likely meant by a text that is no quantity."""
     match = re.fullmatch(r"\s*(\+?[0-9][0-9_]*(?:[.,][0-9]+)?)\s*([a-zA-Zµ]*)\s*", text[:_LONGEST_TEXT])
     if match is None:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from floodplain import duration
+from floodplain.quantity import GIB
 
 from .model import Diff, FleetRoll, PoolEntry, Report, ResourceChange, TypeRow
 
-GIB = 1 << 30
 COMPARED = "Compares what the two programs ask for, not what is in the cluster or the account."
 SIGNS = {"replace": "±", "delete": "-", "create": "+", "update": "~"}
 HEADINGS = {"replace": "Replaced", "delete": "Deleted", "create": "Added", "update": "Changed"}

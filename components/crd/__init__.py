@@ -7,7 +7,8 @@ that fail late or in silence. Not floodplain's own demands on a pool.
 from .disruption import Budget, Disruption, Rolling, nodes_at_most
 from .drift import DriftedField, drift_fields
 from .kubelet import KubeletSpec
-from .nodeclass import EC2NodeClassSpec
+from .names import label_value, qualified_name
+from .nodeclass import EC2NodeClassSpec, is_tag_of_karpenter
 from .nodepool import NodePoolSpec
 from .objects import changed_immutably, violations
 from .requirement import Requirement
@@ -31,6 +32,9 @@ __all__ = [
     "Violation",
     "changed_immutably",
     "drift_fields",
+    "is_tag_of_karpenter",
+    "label_value",
     "nodes_at_most",
+    "qualified_name",
     "violations",
 ]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .names import ALIASES
+from floodplain.catalogue.requirements import ALIASES
 
 
 @dataclass(frozen=True)

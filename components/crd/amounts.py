@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from floodplain.duration import NEVER, DurationError, parse
 from floodplain.problem import RuleError
+from floodplain.quantity import hint
 
 from .violation import RuntimeRuleError
 
@@ -19,22 +21,12 @@ _FRACTION_EXPONENT = re.compile(r".*[eE][+-]?[0-9]*\.[0-9]*")
 _PERCENT = re.compile(r"([0-9]{1,2}(\.[0-9]{1,2})?|100(\.0{1,2})?)%")
 _DURATION = re.compile(r"([0-9]+[smh])+")
 _GO_DURATION = re.compile(r"(?:([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+")
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
-_GO_LONGEST_SECONDS = (2**63 - 1) // 10**9
-
-
-def _hint(text: str) -> str:
-    byte_suffix = re.fullmatch(r"([0-9.]+)\s*([KMGTPEkmgtpe])[iI]?[bB]?", text)
-    if byte_suffix:
-        number, unit = byte_suffix[1], byte_suffix[2].upper()
-        return f"write {number}{unit.replace('K', 'k')} (decimal) or {number}{unit}i (binary)"
-    return "write a number with an optional suffix such as m, k, M, G, Mi or Gi"
 
 
 def quantity(text: str) -> Iterator[RuleError]:
     """A Kubernetes quantity, as far as the CRD's pattern knows, and parseable by Go."""
     if not _QUANTITY.fullmatch(text):
-        yield RuleError("is not a quantity", _hint(text), value=text)
+        yield RuleError("is not a quantity", hint(text), value=text)
     elif _FRACTION_EXPONENT.fullmatch(text):
         yield RuntimeRuleError("has a fraction as exponent, on which Karpenter fails", "write it out", value=text)
 
@@ -82,13 +74,13 @@ def duration(text: str) -> Iterator[RuleError]:
 
 def duration_or_never(text: str) -> Iterator[RuleError]:
     """A duration, or the word Never."""
-    if text == "Never":
+    if text == NEVER:
         return
-    if text.lower() == "never":
-        yield RuleError("is not a duration", "write Never with a capital N", value=text)
+    if text.lower() == NEVER.lower():
+        yield RuleError("is not a duration", f"write {NEVER} with a capital N", value=text)
         return
     for error in duration(text):
-        yield type(error)(error.rule, f"{error.remedy}, or Never", value=text)
+        yield type(error)(error.rule, f"{error.remedy}, or {NEVER}", value=text)
 
 
 def budget_duration(text: str) -> Iterator[RuleError]:
@@ -109,13 +101,10 @@ def go_duration(text: str) -> Iterator[RuleError]:
         )
 
 
-def seconds(text: str) -> int:
-    """Seconds of a duration that `duration` finds sound."""
-    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([smh])", text))
-
-
 def _too_long(text: str) -> Iterator[RuleError]:
-    if seconds(text) > _GO_LONGEST_SECONDS:
+    try:
+        parse(text)
+    except DurationError:
         yield RuntimeRuleError(
             "is longer than Go can count (about 292 years), and Karpenter cannot read the object",
             "write less",

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from floodplain.catalogue.requirements import ALIASES
+from floodplain.duration import seconds_or_never
 from floodplain.problem import ABSENT
 
 from . import nodepool
 from .admitted import admitted
-from .amounts import seconds
-from .names import ALIASES
 from .objects import model_of
 from .selector import ALIAS_FAMILIES
 from .violation import path_of
@@ -185,7 +185,7 @@ def _canonical(value: Any, path: tuple[str | int, ...]) -> Any:
         return sorted((_canonical(item, path) for item in value), key=lambda item: json.dumps(item, default=str))
     name = path[-1]
     if name in ("expireAfter", "terminationGracePeriod") and value is not ABSENT:
-        return value if value == "Never" else seconds(value)
+        return seconds_or_never(value)
     if name == "volumeSize" and isinstance(value, str):
         return _size(value)
     if "evictionSoftGracePeriod" in path and isinstance(value, str):

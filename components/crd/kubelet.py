@@ -112,7 +112,9 @@ class KubeletSpec(CrdModel):
     kube_reserved: Reserves = None
     eviction_hard: Thresholds = None
     eviction_soft: Thresholds = None
-    eviction_soft_grace_period: Annotated[dict[str, str] | None, text_map(_only(EVICTION_SIGNALS), value=go_duration)] = None
+    eviction_soft_grace_period: Annotated[
+        dict[str, str] | None, text_map(_only(EVICTION_SIGNALS), value=go_duration)
+    ] = None
     eviction_max_pod_grace_period: Annotated[int | None, whole()] = None
     image_gc_high_threshold_percent: Percent = Field(default=None, alias="imageGCHighThresholdPercent")
     image_gc_low_threshold_percent: Percent = Field(default=None, alias="imageGCLowThresholdPercent")

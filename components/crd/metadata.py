@@ -76,18 +76,3 @@ class ObjectMetadata(CrdModel):
     self_link: Annotated[str | None, text()] = None
     owner_references: Any = None
     managed_fields: Any = None
-
-
-def manifest(
-    api_version: str,
-    kind: str,
-    name: str,
-    labels: Mapping[str, str] | None,
-    annotations: Mapping[str, str] | None,
-    spec: Mapping[str, Any],
-) -> dict[str, Any]:
-    """A whole object. Raises ValidationError if name, labels or annotations break a rule."""
-    metadata = ObjectMetadata.model_validate(
-        {"name": name, "labels": dict(labels) if labels else None, "annotations": dict(annotations or {}) or None}
-    )
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata.fragment(), "spec": dict(spec)}

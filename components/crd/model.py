@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Self
 from pydantic import ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails
 
-from floodplain.problem import RuleError
+from floodplain.problem import RuleError, did_you_mean
 from floodplain.settings import Settings
 
-from .scalars import kind_of, nearest
+from .scalars import kind_of
 
 Raw = Mapping[str, Any]
 """A part of a manifest with camelCase keys, without nulls; when its structure is broken, anything."""
@@ -83,7 +83,7 @@ class CrdModel(Settings):
     @classmethod
     def _stranger(cls, key: str) -> RuleError:
         known = [field.alias or name for name, field in cls.model_fields.items()]
-        remedy = cls.elsewhere.get(key) or nearest(key, known) or f"known here: {', '.join(sorted(known))}"
+        remedy = cls.elsewhere.get(key) or did_you_mean(key, known) or f"known here: {', '.join(sorted(known))}"
         return RuleError(DROPPED, remedy, (key,))
 
     @classmethod

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from floodplain.problem import RuleError
+from floodplain.catalogue.requirements import AWS_DOMAIN, AWS_LABELS
+from floodplain.problem import RuleError, did_you_mean
 
-from .scalars import nearest
 from .violation import RuntimeRuleError
 
 NAME_MOST = 63
@@ -21,7 +21,6 @@ _DNS_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z
 
 CAPACITY_TYPE = "karpenter.sh/capacity-type"
 CORE_DOMAIN = "karpenter.sh"
-AWS_DOMAIN = "karpenter.k8s.aws"
 
 NUMERIC_AWS_LABELS = frozenset(
     f"{AWS_DOMAIN}/{name}"
@@ -41,30 +40,6 @@ NUMERIC_AWS_LABELS = frozenset(
 )
 """Labels whose values are whole numbers, so that Gt, Lt, Gte and Lte can match."""
 
-AWS_LABELS = NUMERIC_AWS_LABELS | {
-    f"{AWS_DOMAIN}/{name}"
-    for name in (
-        "capacity-reservation-id",
-        "capacity-reservation-interruptible",
-        "capacity-reservation-type",
-        "ec2nodeclass",
-        "instance-accelerator-manufacturer",
-        "instance-accelerator-name",
-        "instance-capability-flex",
-        "instance-category",
-        "instance-cpu-manufacturer",
-        "instance-encryption-in-transit-supported",
-        "instance-family",
-        "instance-gpu-manufacturer",
-        "instance-gpu-name",
-        "instance-hypervisor",
-        "instance-size",
-        "instance-tenancy",
-        "placement-group-id",
-    )
-}
-"""The only keys of karpenter.k8s.aws that a NodePool may name."""
-
 KNOWN_VALUES: Mapping[str, frozenset[str]] = {
     CAPACITY_TYPE: frozenset({"on-demand", "reserved", "spot"}),
     f"{AWS_DOMAIN}/instance-tenancy": frozenset({"dedicated", "default"}),
@@ -72,15 +47,6 @@ KNOWN_VALUES: Mapping[str, frozenset[str]] = {
     "kubernetes.io/os": frozenset({"linux", "windows"}),
 }
 """The values that nodes can have; Karpenter drops others with a line in its log, or nothing ever matches them."""
-
-ALIASES: Mapping[str, str] = {
-    "beta.kubernetes.io/arch": "kubernetes.io/arch",
-    "beta.kubernetes.io/os": "kubernetes.io/os",
-    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
-}
-"""Old label keys that Karpenter reads as the new ones."""
 
 
 def qualified_name(text: str) -> str:
@@ -134,7 +100,7 @@ def reserved_label(key: str) -> Iterator[RuleError]:
             value=key,
         )
     if domain.endswith(AWS_DOMAIN) and key not in AWS_LABELS:
-        remedy = nearest(key, AWS_LABELS) or "use a domain of your own"
+        remedy = did_you_mean(key, AWS_LABELS) or "use a domain of your own"
         yield RuleError(f"is not among the labels of {AWS_DOMAIN}", remedy, value=key)
     if key == "kubernetes.io/hostname":
         yield RuleError("differs on every node", "leave it out", value=key)

@@ -5,7 +5,6 @@ Not floodplain's own demands (a pinned AMI, swap in user data), nor what user da
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
@@ -13,9 +12,9 @@ from pydantic import Field
 
 from floodplain.problem import RuleError
 
+from ..cloud_names import role_name_problems
 from .disk import DEVICES_MOST, BlockDeviceMapping, one_root_volume
 from .kubelet import KubeletSpec
-from .metadata import manifest
 from .model import CrdModel, Raw, counted, has
 from .network import (
     INTERFACES_MOST,
@@ -59,20 +58,8 @@ _WIDER = "makes a second, wider search"
 
 def _role(value: str) -> Iterator[RuleError]:
     yield from not_empty(value)
-    if value.startswith("arn:"):
-        yield RuntimeRuleError(
-            "is an ARN, while Karpenter compares names and makes instance profiles without end",
-            f"write the role's name: {value.rsplit('/', 1)[-1]}",
-            value=value,
-        )
-    elif "/" in value:
-        yield RuntimeRuleError(
-            "holds a path, while Karpenter compares names and makes instance profiles without end",
-            f"write the name alone: {value.rsplit('/', 1)[-1]}",
-            value=value,
-        )
-    elif value and not re.fullmatch(r"[\w+=,.@-]{1,64}", value, re.ASCII):
-        yield RuntimeRuleError("is no name of an IAM role", "at most 64 letters, digits and +=,.@-_", value=value)
+    for error in role_name_problems(value) if value else ():
+        yield RuntimeRuleError(error.rule, error.remedy, value=value)
 
 
 def _instance_profile(value: str) -> Iterator[RuleError]:
@@ -95,11 +82,16 @@ def _user_data(value: str) -> Iterator[RuleError]:
         )
 
 
+def is_tag_of_karpenter(key: str) -> bool:
+    """Whether Karpenter itself sets this tag on instances, so that a class that names it is refused."""
+    return key in KARPENTERS_TAGS or key.startswith("kubernetes.io/cluster")
+
+
 def _tags(tags: Mapping[str, Any]) -> Iterator[RuleError]:
     for key, value in tags.items():
         if not key:
             yield RuleError("has an empty key", "name the tag", (key,))
-        elif key in KARPENTERS_TAGS or key.startswith("kubernetes.io/cluster"):
+        elif is_tag_of_karpenter(key):
             yield RuleError("is set by Karpenter itself", "leave it out", (key,))
         elif key.lower().startswith("aws:"):
             yield RuntimeRuleError("is in AWS's own domain, which EC2 refuses", "rename it", (key,))
@@ -206,13 +198,3 @@ class EC2NodeClassSpec(CrdModel):
     kubelet: KubeletSpec | None = None
     tags: Annotated[dict[str, str] | None, text_map(_tags)] = None
     user_data: Annotated[str | None, text(_user_data)] = None
-
-    def to_manifest(
-        self,
-        name: str,
-        *,
-        labels: Mapping[str, str] | None = None,
-        annotations: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
-        """The whole object, keys in a stable order, nothing that is not set. Raises ValidationError for a bad name."""
-        return manifest(API_VERSION, KIND, name, labels, annotations, self.fragment())

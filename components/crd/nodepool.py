@@ -6,19 +6,20 @@ Not floodplain's own demands (limits, a taint, budgets): those are in `swap_pool
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Self
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
-from floodplain.problem import RuleError
+from floodplain.catalogue.requirements import ALIASES, AWS_DOMAIN
+from floodplain.problem import RuleError, did_you_mean
 
 from .admitted import admitted, contradictions
 from .amounts import duration, duration_or_never, limit
 from .disruption import Disruption
-from .metadata import manifest, name_of_nodes
+from .metadata import name_of_nodes
 from .model import CrdModel, Raw, counted, has
-from .names import ALIASES, AWS_DOMAIN, label_text, object_name, qualified, reserved_label
+from .names import label_text, object_name, qualified, reserved_label
 from .requirement import Requirement
-from .scalars import listed, nearest, not_empty, text, text_map, whole
+from .scalars import listed, not_empty, text, text_map, whole
 from .taint import Taint, no_taint_twice
 from .violation import RuntimeRuleError
 
@@ -132,7 +133,7 @@ def _counted_resources(limits: Mapping[str, Any]) -> Iterator[RuleError]:
         if key not in COUNTED and not re.fullmatch(r"[^/]+/[^/]+", key):
             yield RuntimeRuleError(
                 "is not a resource that Karpenter counts, so that the limit never binds",
-                nearest(key, COUNTED) or f"counted: {', '.join(COUNTED)}, or domain/name",
+                did_you_mean(key, COUNTED) or f"counted: {', '.join(COUNTED)}, or domain/name",
                 (key,),
                 limits[key],
             )
@@ -164,50 +165,3 @@ class NodePoolSpec(CrdModel):
     weight: Annotated[int | None, whole(1, 100)] = None
     # 64 bits in the schema, 32 in the scale subresource, which the API server checks as well.
     replicas: Annotated[int | None, whole(0)] = None
-
-    @classmethod
-    def of(
-        cls,
-        node_class: str,
-        requirements: Sequence[Requirement | Mapping[str, Any]],
-        *,
-        labels: Mapping[str, str] | None = None,
-        annotations: Mapping[str, str] | None = None,
-        taints: Sequence[Taint | Mapping[str, Any]] | None = None,
-        startup_taints: Sequence[Taint | Mapping[str, Any]] | None = None,
-        expire_after: str | None = None,
-        termination_grace_period: str | None = None,
-        disruption: Disruption | Mapping[str, Any] | None = None,
-        limits: Mapping[str, str | int] | None = None,
-        weight: int | None = None,
-        replicas: int | None = None,
-    ) -> Self:
-        """A spec from flat arguments. Raises ValidationError with every broken rule."""
-        metadata = {"labels": labels, "annotations": annotations} if labels or annotations else None
-        spec = {
-            "node_class_ref": {"group": AWS_DOMAIN, "kind": "EC2NodeClass", "name": node_class},
-            "requirements": list(requirements),
-            "taints": taints,
-            "startup_taints": startup_taints,
-            "expire_after": expire_after,
-            "termination_grace_period": termination_grace_period,
-        }
-        return cls.model_validate(
-            {
-                "template": {"metadata": metadata, "spec": spec},
-                "disruption": disruption,
-                "limits": limits,
-                "weight": weight,
-                "replicas": replicas,
-            }
-        )
-
-    def to_manifest(
-        self,
-        name: str,
-        *,
-        labels: Mapping[str, str] | None = None,
-        annotations: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
-        """The whole object, keys in a stable order, nothing that is not set. Raises ValidationError for a bad name."""
-        return manifest(API_VERSION, KIND, name, labels, annotations, self.fragment())

@@ -7,30 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from floodplain.problem import RuleError
+from floodplain.catalogue.requirements import ALIASES, AWS_LABELS, OPERATORS
+from floodplain.problem import RuleError, did_you_mean
 
 from .model import CrdModel, Raw
-from .names import (
-    ALIASES,
-    AWS_LABELS,
-    KNOWN_VALUES,
-    NUMERIC_AWS_LABELS,
-    label_value,
-    qualified,
-    reserved_label,
-    taint_text,
-)
-from .scalars import INT64_MAX, listed, nearest, one_of, text, whole
+from .names import KNOWN_VALUES, NUMERIC_AWS_LABELS, label_value, qualified, reserved_label, taint_text
+from .scalars import INT64_MAX, listed, one_of, text, whole
 from .violation import RuntimeRuleError
 
 KEY_MOST = 316
 MIN_VALUES_MOST = 50
 NUMERIC_OPERATORS = ("Gt", "Lt", "Gte", "Lte")
-OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", *NUMERIC_OPERATORS)
 
-_TEXT_AWS_LABELS = AWS_LABELS - NUMERIC_AWS_LABELS
+_TEXT_AWS_LABELS = frozenset(AWS_LABELS) - NUMERIC_AWS_LABELS
 
 
 def label_key(key: str) -> Iterator[RuleError]:
@@ -102,7 +93,7 @@ def _values_are_known(raw: Raw) -> Iterator[RuleError]:
         return
     for position, value in enumerate(raw.get("values") or ()):
         if value not in known:
-            remedy = nearest(value, known) or f"known: {', '.join(sorted(known))}"
+            remedy = did_you_mean(value, known) or f"known: {', '.join(sorted(known))}"
             yield RuntimeRuleError(f"is no value of {key}", remedy, ("values", position), value)
 
 
@@ -131,28 +122,3 @@ class Requirement(CrdModel):
     operator: Annotated[str, one_of(*OPERATORS)]
     values: Annotated[tuple[Annotated[str, text()], ...] | None, listed] = None
     min_values: Annotated[int | None, whole(1, MIN_VALUES_MOST)] = None
-
-    @classmethod
-    def is_in(cls, key: str, *values: str, min_values: int | None = None) -> Self:
-        """The label has one of these values."""
-        return cls(key=key, operator="In", values=values, min_values=min_values)
-
-    @classmethod
-    def is_not_in(cls, key: str, *values: str) -> Self:
-        """The label has none of these values."""
-        return cls(key=key, operator="NotIn", values=values)
-
-    @classmethod
-    def exists(cls, key: str) -> Self:
-        """The label is there, whatever its value."""
-        return cls(key=key, operator="Exists")
-
-    @classmethod
-    def above(cls, key: str, number: int) -> Self:
-        """The label is a number greater than this one."""
-        return cls(key=key, operator="Gt", values=(str(number),))
-
-    @classmethod
-    def below(cls, key: str, number: int) -> Self:
-        """The label is a number less than this one."""
-        return cls(key=key, operator="Lt", values=(str(number),))

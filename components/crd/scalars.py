@@ -6,13 +6,12 @@ a grammar of their own: those are in `names`, `amounts` and `schedule`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic import BeforeValidator
 
-from floodplain.problem import RuleError, raise_rules
+from floodplain.problem import RuleError, did_you_mean, raise_rules
 
 TextRule = Callable[[str], Iterable[RuleError]]
 """Given a text, says which rules it breaks."""
@@ -71,17 +70,10 @@ def one_of(*known: str) -> BeforeValidator:
     def rule(value: str) -> Iterator[RuleError]:
         if value not in known:
             told = f"is not one of {', '.join(known)}" if len(known) > 1 else f"must be {known[0]}"
-            remedy = nearest(value, known) if len(known) > 1 else f"write {known[0]}"
+            remedy = did_you_mean(value, known) if len(known) > 1 else f"write {known[0]}"
             yield RuleError(told, remedy, value=value)
 
     return text(rule)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`did you mean X?`, or an empty text when nothing is near."""
-    by_lower = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower().replace("_", ""), list(by_lower), n=1, cutoff=0.6)
-    return f"did you mean `{by_lower[near[0]]}`?" if near else ""
 
 
 def whole(low: int | None = None, high: int = INT32_MAX) -> BeforeValidator:

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from floodplain.problem import RuleError
+from floodplain.problem import RuleError, did_you_mean
 
 from .model import CrdModel, CrossRule, Raw, has
-from .scalars import TextRule, nearest, not_empty, one_of, text, text_map
+from .scalars import TextRule, not_empty, one_of, text, text_map
 from .violation import RuntimeRuleError
 
 TERMS_MOST = 30
@@ -93,7 +93,7 @@ def _alias(value: str) -> Iterator[RuleError]:
     if not re.fullmatch(r"[a-zA-Z0-9]+@.+", value):
         yield RuleError("is not of the form family@version", "write for example al2023@v20260625", value=value)
     elif family not in ALIAS_FAMILIES:
-        remedy = nearest(family, ALIAS_FAMILIES) or f"known: {', '.join(ALIAS_FAMILIES)}"
+        remedy = did_you_mean(family, ALIAS_FAMILIES) or f"known: {', '.join(ALIAS_FAMILIES)}"
         yield RuleError(f"names the unknown family {family}", remedy, value=value)
     elif family.startswith("windows") and version.split("@")[0] != "latest":
         yield RuleError("pins a version, and Windows has only latest", f"write {family}@latest", value=value)

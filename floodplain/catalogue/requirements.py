@@ -7,20 +7,20 @@ what selection needs.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Final, Literal, get_args
 
 from floodplain.catalogue.instance_type import InstanceType
-from floodplain.problem import RuleError
+from floodplain.problem import RuleError, did_you_mean
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"]
 OPERATORS: Final[tuple[str, ...]] = get_args(Operator)
 
-_AWS = "karpenter.k8s.aws/"
+AWS_DOMAIN: Final = "karpenter.k8s.aws"
+_AWS = f"{AWS_DOMAIN}/"
 # The labels under karpenter.k8s.aws that a NodePool may use: of a type first, then of a launch.
 _AWS_NAMES = """
     instance-category instance-family instance-generation instance-size instance-cpu instance-cpu-manufacturer
@@ -32,11 +32,16 @@ _AWS_NAMES = """
     ec2nodeclass placement-group-id placement-group-partition
 """
 AWS_LABELS: Final[tuple[str, ...]] = tuple(f"{_AWS}{name}" for name in _AWS_NAMES.split())
-# Old spellings that Karpenter reads as the new ones.
-_NORMALIZED = {
+"""The only keys of karpenter.k8s.aws that a NodePool may name."""
+
+ALIASES: Final[Mapping[str, str]] = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
     "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
 }
+"""Old label keys that Karpenter reads as the new ones."""
 
 
 class _State(Enum):
@@ -68,7 +73,7 @@ def select(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -
 
 def matches(kind: InstanceType, requirement: Requirement) -> bool:
     """Whether one type meets one requirement. A label the type lacks meets only NotIn and DoesNotExist."""
-    label = _labels_with_gaps(kind).get(_NORMALIZED.get(requirement.key, requirement.key))
+    label = _labels_with_gaps(kind).get(ALIASES.get(requirement.key, requirement.key))
     if label is None:
         return True
     if label is _State.ABSENT:
@@ -138,8 +143,7 @@ def _compare(label: str, requirement: Requirement) -> bool:
 def _check(requirement: Requirement) -> None:
     key, operator, values = requirement.key, requirement.operator, requirement.values
     if key.startswith(_AWS) and key not in AWS_LABELS:
-        near = difflib.get_close_matches(key, AWS_LABELS, n=1)
-        remedy = f"did you mean {near[0]}?" if near else f"use one of {', '.join(AWS_LABELS)}"
+        remedy = did_you_mean(key, AWS_LABELS) or f"use one of {', '.join(AWS_LABELS)}"
         raise RuleError("is not a label of Karpenter for AWS", remedy, ("key",), key)
     if operator not in OPERATORS:
         raise RuleError("is not an operator", f"use one of {', '.join(OPERATORS)}", ("operator",), operator)

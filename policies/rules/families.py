@@ -8,7 +8,6 @@ and images, which only the pool's settings know, are checked where the pool is b
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -17,7 +16,7 @@ from pulumi_policy import Policy, PolicyResource, ResourceValidationArgs, StackV
 from floodplain import catalogue
 from floodplain.catalogue import InstanceType, Requirement
 from floodplain.catalogue.requirements import OPERATORS
-from floodplain.problem import RuleError
+from floodplain.problem import RuleError, did_you_mean
 from floodplain.quantity import GIB
 from floodplain.swap.families import type_fit
 
@@ -73,10 +72,9 @@ def unlisted_families(args: ResourceValidationArgs) -> Iterator[str]:
         known = _known()[key]
         for value in values:
             if value not in known:
-                near = difflib.get_close_matches(value, known, n=1)
                 yield (
                     f"spec.template.spec.requirements: {shown(value)} has no instance storage, or is not in the "
-                    f"catalogue; {f'did you mean {near[0]}?' if near else 'remove it'}"
+                    f"catalogue; {did_you_mean(value, known) or 'remove it'}"
                 )
     unknowns.raise_first()
 

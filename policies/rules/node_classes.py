@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from pulumi_policy import EnforcementLevel, Policy, ResourceValidationArgs, Severity
 
+from components.cloud_names import role_name_problems
+
 from .kinds import is_node_class
 from .protected import PROTECTED_STACKS_SCHEMA, is_protected
 from .proxies import Unknowns, each, get, shown, text
 from .rule import About, of_type, resource_rule
 
-_ROLE_NAME = re.compile(r"[\w+=,.@-]{1,64}", re.ASCII)
 _PINNED_ALIAS = re.compile(r"[a-z0-9]+@v[0-9][0-9A-Za-z.-]*")
 _PINNED_ID = re.compile(r"ami-[0-9a-z]+")
 # /aws/service/eks/optimized-ami/1.34/amazon-linux-2023/x86_64/standard/amazon-eks-node-...-v20260714/image_id
@@ -21,15 +22,14 @@ _PINNED_PARAMETER = re.compile(r".*v\d{8}.*|.*:\d+")
 
 def role_is_no_name(args: ResourceValidationArgs) -> Iterator[str]:
     """A role given as ARN or path: Karpenter takes it for a name and never finds it."""
-    for key in ("role", "instanceProfile"):
-        value = get(args.props, "spec", key)
-        if value is None:
-            continue
-        name = text(value) or ""
-        if name.startswith("arn:") or "/" in name:
-            yield f"spec.{key}: {shown(value)} is no name; write {shown(name.rsplit('/', 1)[-1])}"
-        elif not _ROLE_NAME.fullmatch(name) and key == "role":
-            yield f"spec.{key}: {shown(value)} is no role name; use 1 to 64 letters, digits and +=,.@-_"
+    role = get(args.props, "spec", "role")
+    if role is not None:
+        for error in role_name_problems(text(role) or ""):
+            yield f"spec.role: {shown(role)} {error}"
+    profile = get(args.props, "spec", "instanceProfile")
+    name = text(profile) or ""
+    if name.startswith("arn:") or "/" in name:
+        yield f"spec.instanceProfile: {shown(profile)} is no name; write {shown(name.rsplit('/', 1)[-1])}"
 
 
 def role_or_profile(args: ResourceValidationArgs) -> Iterator[str]:

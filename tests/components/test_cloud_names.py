@@ -7,17 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components import cloud_names
-from components.cloud_names import DNS_LABEL, EVENT_RULE, IAM_POLICY, IAM_ROLE, LABEL_VALUE, SQS_QUEUE, Kind, cloud_name
+from components.cloud_names import DNS_LABEL, EVENT_RULE, IAM_POLICY, IAM_ROLE, SQS_QUEUE, Kind, cloud_name
 from floodplain.problem import RuleError
 
-KINDS = (IAM_ROLE, IAM_POLICY, SQS_QUEUE, EVENT_RULE, LABEL_VALUE, DNS_LABEL)
+KINDS = (IAM_ROLE, IAM_POLICY, SQS_QUEUE, EVENT_RULE, DNS_LABEL)
 # Written apart from the module: what each service says it accepts.
 ACCEPTED = {
     IAM_ROLE: r"[\w+=,.@-]{1,64}",
     IAM_POLICY: r"[\w+=,.@-]{1,128}",
     SQS_QUEUE: r"[A-Za-z0-9_-]{1,80}",
     EVENT_RULE: r"[.\-_A-Za-z0-9]{1,64}",
-    LABEL_VALUE: r"(?=.{1,63}$)[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?",
     DNS_LABEL: r"(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?",
 }
 CLUSTERS = st.from_regex(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}", fullmatch=True)

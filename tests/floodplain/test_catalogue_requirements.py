@@ -151,7 +151,7 @@ def test_no_requirement_selects_everything() -> None:
         (Requirement(f"{AWS}instance-cpu", "Gte", ("-1",)), ("values",), "must be one whole number with Gte"),
         (Requirement(f"{AWS}instance-cpu", "Lt", ("1", "2")), ("values",), "must be one whole number with Lt"),
         (Requirement(f"{AWS}instance-cpu", "Lte", ("1.5",)), ("values",), "must be one whole number with Lte"),
-        (Requirement(f"{AWS}instance-famly", "Exists"), ("key",), "did you mean karpenter.k8s.aws/instance-family?"),
+        (Requirement(f"{AWS}instance-famly", "Exists"), ("key",), "did you mean `karpenter.k8s.aws/instance-family`?"),
     ],
 )
 def test_a_malformed_requirement_is_refused(requirement: Requirement, path: tuple[str, ...], message: str) -> None:

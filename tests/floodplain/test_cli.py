@@ -55,7 +55,7 @@ def test_what_else_the_disk_must_hold_changes_the_largest_ratio() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--family", "r7id"), "--family: 'r7id' is no family with local NVMe; did you mean r8id, r7gd, r6id?"),
+        (("--family", "r7id"), "--family: 'r7id' is no family with local NVMe; did you mean `r8id`, `r7gd`, `r6id`?"),
         (("--family", "?"), "--family: '?' is no family with local NVMe; known: c5ad, c5d,"),
         (("--images", "10GB"), "--images: '10GB' is not a quantity; write 10G (decimal) or 10Gi (binary)"),
         (("--per-memory", "inf"), "inf is no number for a cap on ephemeral storage; write zero or more"),

@@ -90,3 +90,9 @@ def test_fields_report_rule_and_remedy() -> None:
         "longest: 'Never' is not a duration; write hours, minutes and seconds, such as 48h, 1h30m or 90s",
         "expire: 'never' is not a duration; write Never",
     ]
+
+
+def test_numbers_of_very_many_digits_are_read_or_refused_as_any_other() -> None:
+    assert parse("0" * 5000 + "1h") == 3600
+    with pytest.raises(DurationError, match="is longer than Go's durations"):
+        parse("9" * 5000 + "h")

@@ -96,7 +96,7 @@ def test_every_error_of_nested_settings_is_told_once_with_its_path() -> None:
     assert told(wrong) == [
         "pools[0].limits.memory: '10GB' is not a quantity; write 10G (decimal) or 10Gi (binary)",
         "pools[0].limits.maxCpu: 0 should be greater than 0",
-        "pools[0].capacityTypes[0]: 'spott' should be 'spot' or 'on-demand'; did you mean 'spot'?",
+        "pools[0].capacityTypes[0]: 'spott' should be 'spot' or 'on-demand'; did you mean `spot`?",
         "pools[0].familes: is not a known key; did you mean `families`?",
         "pools[1].name: is required; set it",
         "pools[1].limits: [] should be a map of settings; write key: value lines below it",

@@ -8,10 +8,11 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from components.crd import EC2NodeClassSpec, KubeletSpec, NodePoolSpec, Requirement, Taint, violations
+from components.crd import EC2NodeClassSpec, KubeletSpec, NodePoolSpec, Taint, violations
 from components.crd.violation import violations_of
 from floodplain.kubelet_keys import KARPENTERS_KEYS
 from floodplain.problem import problems_of
+from tests.components.crd.builders import manifest, need, pool_spec
 from tests.components.crd.cases import cases
 from tests.conftest import Golden
 
@@ -19,15 +20,15 @@ VALID = [case for case in cases() if case.file == "valid"]
 
 
 def swap_pool() -> NodePoolSpec:
-    return NodePoolSpec.of(
+    return pool_spec(
         "swap-small",
         [
-            Requirement.is_in("kubernetes.io/arch", "amd64"),
-            Requirement.is_in("karpenter.k8s.aws/instance-family", "r6id", "m6id", min_values=2),
-            Requirement.is_not_in("node.kubernetes.io/instance-type", "r6id.metal"),
-            Requirement.above("karpenter.k8s.aws/instance-cpu", 7),
-            Requirement.below("karpenter.k8s.aws/instance-cpu", 65),
-            Requirement.exists("topology.kubernetes.io/zone"),
+            need("kubernetes.io/arch", "In", "amd64"),
+            need("karpenter.k8s.aws/instance-family", "In", "r6id", "m6id", minValues=2),
+            need("node.kubernetes.io/instance-type", "NotIn", "r6id.metal"),
+            need("karpenter.k8s.aws/instance-cpu", "Gt", "7"),
+            need("karpenter.k8s.aws/instance-cpu", "Lt", "65"),
+            need("topology.kubernetes.io/zone", "Exists"),
         ],
         labels={"floodplain.dev/pool": "swap-small"},
         taints=[Taint(key="floodplain.dev/pool", value="swap-small", effect="NoSchedule")],
@@ -61,21 +62,21 @@ def swap_class() -> EC2NodeClassSpec:
 
 
 def test_a_pool_built_from_arguments_is_a_manifest_to_read(golden: Golden) -> None:
-    manifest = swap_pool().to_manifest("swap-small", labels={"team": "maps"}, annotations={"a/b": "c d"})
-    assert violations(manifest) == []
-    golden.check("components/crd/golden/nodepool.yaml", yaml.safe_dump(manifest, sort_keys=False))
+    made = manifest(swap_pool(), "swap-small", labels={"team": "maps"}, annotations={"a/b": "c d"})
+    assert violations(made) == []
+    golden.check("components/crd/golden/nodepool.yaml", yaml.safe_dump(made, sort_keys=False))
 
 
 def test_a_class_built_from_arguments_is_a_manifest_to_read(golden: Golden) -> None:
-    manifest = swap_class().to_manifest("swap-small")
-    assert violations(manifest) == []
-    golden.check("components/crd/golden/ec2nodeclass.yaml", yaml.safe_dump(manifest, sort_keys=False))
+    made = manifest(swap_class(), "swap-small")
+    assert violations(made) == []
+    golden.check("components/crd/golden/ec2nodeclass.yaml", yaml.safe_dump(made, sort_keys=False))
 
 
 def test_building_twice_gives_the_same_bytes() -> None:
     first, second = (
-        yaml.safe_dump(swap_class().to_manifest("a"), sort_keys=False),
-        yaml.safe_dump(swap_class().to_manifest("a"), sort_keys=False),
+        yaml.safe_dump(manifest(swap_class(), "a"), sort_keys=False),
+        yaml.safe_dump(manifest(swap_class(), "a"), sort_keys=False),
     )
     assert first == second
 
@@ -96,16 +97,16 @@ def without_nulls(value: Any) -> Any:
 
 def test_python_arguments_may_be_camel_or_snake_case_but_a_manifest_is_camel_case_only() -> None:
     assert KubeletSpec.model_validate({"max_pods": 5}) == KubeletSpec.model_validate({"maxPods": 5})
-    manifest = swap_class().to_manifest("a")
-    manifest["spec"]["kubelet"] = {"max_pods": 5}
-    assert [str(item) for item in violations(manifest)] == [
+    made = manifest(swap_class(), "a")
+    made["spec"]["kubelet"] = {"max_pods": 5}
+    assert [str(item) for item in violations(made)] == [
         "spec.kubelet.max_pods: is not a key here, and the API server drops it in silence; did you mean `maxPods`?"
     ]
 
 
 def test_every_error_of_a_constructor_is_told_at_once_in_either_spelling() -> None:
     with pytest.raises(ValidationError) as caught:
-        NodePoolSpec.of(
+        pool_spec(
             "",
             [{"key": "a", "operator": "In"}, {"key": "b", "operator": "Exists", "min_values": 99}],
             limits={"memory": "10GB"},
@@ -131,15 +132,16 @@ def test_every_error_of_a_constructor_is_told_at_once_in_either_spelling() -> No
 
 
 def test_a_name_that_no_object_can_have_is_refused() -> None:
-    with pytest.raises(ValidationError, match="is no object name"):
-        swap_pool().to_manifest("Swap Small")
+    (found,) = violations(manifest(swap_pool(), "Swap Small"))
+    assert (found.path, found.where) == ("metadata.name", "crd")
+    assert found.rule.startswith("is no object name")
 
 
 @pytest.mark.parametrize("key", ["failSwapOn", "memorySwap", "featureGates", "cpuManagerPolicy"])
 def test_kubelet_settings_that_karpenter_does_not_take_are_sent_to_user_data(key: str) -> None:
-    manifest = swap_class().to_manifest("a")
-    manifest["spec"]["kubelet"][key] = {}
-    (found,) = violations(manifest)
+    made = manifest(swap_class(), "a")
+    made["spec"]["kubelet"][key] = {}
+    (found,) = violations(made)
     assert found.path == f"spec.kubelet.{key}"
     assert found.remedy == "put it in the NodeConfig of spec.userData, under spec.kubelet.config"
 
@@ -163,5 +165,4 @@ def test_other_kinds_have_no_violations(manifest: dict[str, Any]) -> None:
 
 
 def test_status_is_not_looked_at() -> None:
-    manifest = swap_pool().to_manifest("a") | {"status": {"nodes": 3, "anything": True}}
-    assert violations(manifest) == []
+    assert violations(manifest(swap_pool(), "a") | {"status": {"nodes": 3, "anything": True}}) == []
