@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
@@ -158,23 +157,9 @@ def dump(documents: Iterable[PoolDocument]) -> bytes:
     return (json.dumps(content, indent=2, sort_keys=True) + "\n").encode("ascii")
 
 
-def read(source: bytes | str | Path) -> tuple[PoolDocument, ...]:
-    """The documents in JSON bytes, or in the file at a path.
-
-    Raises PoolDocumentError with every problem; a missing file is one of them.
-    """
-    if isinstance(source, bytes):
-        return _parse(source, "")
-    try:
-        content = Path(source).read_bytes()
-    except OSError as error:
-        remedy = "name a file made by `python -m preview show pools --json`"
-        raise PoolDocumentError([Problem(str(source), f"cannot be read ({error.strerror})", remedy)]) from error
-    return _parse(content, str(source))
-
-
-def _parse(content: bytes, origin: str) -> tuple[PoolDocument, ...]:
-    place = origin or "the pool documents"
+def read(content: bytes) -> tuple[PoolDocument, ...]:
+    """The documents in JSON bytes. Raises PoolDocumentError with every problem."""
+    place = "the pool documents"
     try:
         loaded: Any = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -185,7 +170,7 @@ def _parse(content: bytes, origin: str) -> tuple[PoolDocument, ...]:
     documents: list[PoolDocument] = []
     problems: list[Problem] = []
     for position, entry in enumerate(entries):
-        path = f"{origin}: pools[{position}]" if origin else f"pools[{position}]"
+        path = f"pools[{position}]"
         if not isinstance(entry, dict):
             problems.append(Problem(path, "is not a map of settings", "write one map a pool"))
             continue
