@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
 
 from floodplain import quantity
 from floodplain.problem import Problem
 
-from . import karpenter_settings
+from . import compatibility, controllers_settings, karpenter_settings
 from .karpenter_settings import SpotServiceLinkedRole
+from .node_text_import import kernel_reserve
 from .platform_settings import PlatformSettings
-from .pool_types import admitted
+from .pool_types import admitted, allocatable
 from .swap_pool import CapacityType, GuardrailMode, SwapPool
 
 
 def warnings(platform: PlatformSettings) -> list[Problem]:
     """Everything worth knowing about a valid platform, in the order of its keys."""
-    found = [Problem("karpenter", text) for text in _karpenter(platform)]
+    found = [*_karpenter(platform)]
     for index, pool in enumerate(platform.pools):
-        found += [
-            Problem(f"pools[{index}].{problem.path}", problem.rule, problem.remedy, problem.value)
-            for problem in _pool(pool, platform)
-        ]
+        found += _below(f"pools[{index}]", _pool(pool, platform))
+    found += _below("controllers", controllers_settings.warnings(platform.controllers))
     if platform.protected and platform.images.service is None:
         found.append(
             Problem(
@@ -33,8 +34,29 @@ def warnings(platform: PlatformSettings) -> list[Problem]:
     return found
 
 
-def _karpenter(platform: PlatformSettings) -> tuple[str, ...]:
-    return karpenter_settings.warnings(platform.karpenter, platform.cluster.kubernetes_version)
+def _below(place: str, problems: Iterable[Problem]) -> list[Problem]:
+    return [replace(problem, path=f"{place}.{problem.path}") for problem in problems]
+
+
+def _karpenter(platform: PlatformSettings) -> Iterator[Problem]:
+    karpenter, kubernetes = platform.karpenter, platform.cluster.kubernetes_version
+    texts = (
+        karpenter_settings.warnings(karpenter, kubernetes)
+        if platform.install_karpenter
+        # How a controller that is there already was set up is not for us to say.
+        else compatibility.warnings(kubernetes, karpenter.version)
+    )
+    for text in texts:
+        yield Problem("karpenter", text)
+    planned = [pool.name for pool in platform.pools if pool.kubelet.max_pods is None]
+    if karpenter.reserved_enis and planned:
+        yield Problem(
+            "karpenter.reservedEnis",
+            "lets fewer pods onto a node than floodplain counts with: its figures for pods per node know only the "
+            f"instance type (pools {', '.join(planned)})",
+            "set kubelet.maxPods of these pools to what a node really takes",
+            karpenter.reserved_enis,
+        )
 
 
 def _pool(pool: SwapPool, platform: PlatformSettings) -> Iterator[Problem]:
@@ -66,7 +88,37 @@ def _pool(pool: SwapPool, platform: PlatformSettings) -> Iterator[Problem]:
             "leave it on outside debugging",
             False,
         )
+    yield from _early_eviction(pool, platform.karpenter.vm_memory_overhead_percent)
     yield from _unreachable_sizes(pool)
+
+
+def _early_eviction(pool: SwapPool, overhead_percent: float) -> Iterator[Problem]:
+    """Thresholds above the memory that the kernel keeps free: kubelet then evicts what could have been swapped out.
+
+    Kubernetes asks for the reverse (kubernetes.io, "Swap memory management"); see nodeconfig.kernel_reserve.
+    """
+    thresholds = {"evictionHard": pool.kubelet.eviction_hard, "evictionSoft": pool.kubelet.eviction_soft}
+    for key, text in ((key, found.get("memory.available")) for key, found in thresholds.items()):
+        early: list[str] = []
+        for kind in admitted(pool.families, pool.architecture, pool.vcpus) if text else ():
+            memory_bytes = allocatable(kind, pool.kubelet, overhead_percent).capacity_memory_bytes
+            free_bytes = kernel_reserve(memory_bytes).min_free_kib * quantity.KIB
+            if text and _threshold_bytes(text, memory_bytes) > free_bytes:
+                early.append(f"{kind.name}: {free_bytes // quantity.MIB}Mi")
+        if early:
+            yield Problem(
+                f"kubelet.{key}.memory.available",
+                "is more than the kernel keeps free, so that kubelet evicts pods before the kernel swaps "
+                f"({', '.join(early[:3])}{' and more' if len(early) > 3 else ''})",
+                "lower it below that; 256Mi suits nodes from 4 GiB on",
+                text,
+            )
+
+
+def _threshold_bytes(text: str, memory_bytes: int) -> int:
+    if text.endswith("%"):
+        return int(Fraction(text.removesuffix("%")) * memory_bytes / 100)
+    return quantity.to_bytes(text)
 
 
 def _unreachable_sizes(pool: SwapPool) -> Iterator[Problem]:
