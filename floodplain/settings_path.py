@@ -20,11 +20,10 @@ _KEY_OF_MAP = "[key]"
 
 @dataclass(frozen=True)
 class Place:
-    """A location as text, the model that owns its last key, and whether a union was passed at its end."""
+    """A location as text, and the model that owns its last key."""
 
     text: str
     owner: type[BaseModel] | None
-    alternative: bool
 
 
 def locate(location: Location, model: type[BaseModel], *, prefix: str = "", snake: bool = False) -> Place:
@@ -35,13 +34,11 @@ def locate(location: Location, model: type[BaseModel], *, prefix: str = "", snak
     text = prefix
     options: list[Any] = [model]
     owner: type[BaseModel] | None = None
-    alternative = False
     for part in location:
         chosen = _alternative(options, part)
         if chosen is not None:
-            options, alternative = chosen, True
+            options = chosen
             continue
-        alternative = False
         if isinstance(part, int) and (items := _arguments(options, (list, tuple, Sequence, set, frozenset))):
             text += f"[{part}]"
             options = items
@@ -50,7 +47,7 @@ def locate(location: Location, model: type[BaseModel], *, prefix: str = "", snak
             continue
         owner, key, options = _step(options, part, snake)
         text += f".{key}" if text else key
-    return Place(text, owner, alternative)
+    return Place(text, owner)
 
 
 def keys(model: type[BaseModel], snake: bool) -> list[str]:

@@ -7,7 +7,7 @@ from EC2. It holds no allocatable and no capacity figure: those are computed.
 
 from floodplain.catalogue.allocatable import Allocatable, KubeletReserves, allocatable, eviction_percent
 from floodplain.catalogue.instance_type import InstanceType, name_parts
-from floodplain.catalogue.requirements import Requirement, labels, matches, select
+from floodplain.catalogue.requirements import Requirement, matches, select
 from floodplain.catalogue.table import TableError, load
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "TableError",
     "allocatable",
     "eviction_percent",
-    "labels",
     "load",
     "matches",
     "name_parts",

@@ -73,7 +73,7 @@ def select(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -
 
 def matches(kind: InstanceType, requirement: Requirement) -> bool:
     """Whether one type meets one requirement. A label the type lacks meets only NotIn and DoesNotExist."""
-    label = _labels_with_gaps(kind).get(ALIASES.get(requirement.key, requirement.key))
+    label = _labels(kind).get(ALIASES.get(requirement.key, requirement.key))
     if label is None:
         return True
     if label is _State.ABSENT:
@@ -92,13 +92,8 @@ def matches(kind: InstanceType, requirement: Requirement) -> bool:
     return _compare(label, requirement)
 
 
-def labels(kind: InstanceType) -> dict[str, str]:
-    """The labels that Karpenter puts on a node of this type, as far as the catalogue knows them."""
-    return {key: label for key, label in _labels_with_gaps(kind).items() if isinstance(label, str)}
-
-
 @cache
-def _labels_with_gaps(kind: InstanceType) -> dict[str, str | _State]:
+def _labels(kind: InstanceType) -> dict[str, str | _State]:
     gpu = _State.ABSENT if kind.gpu_count is None else _State.UNKNOWN
     accelerator = _State.UNKNOWN if kind.category in ("inf", "trn") else _State.ABSENT
     return {

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from floodplain.catalogue import InstanceType, Requirement, labels, load, matches, select
+from floodplain.catalogue import InstanceType, Requirement, load, matches, select
 from floodplain.catalogue.requirements import OPERATORS, Operator
 from floodplain.problem import RuleError
 
@@ -166,21 +166,27 @@ def test_values_that_the_catalogue_does_not_know_are_an_error_not_a_guess() -> N
         select(load(), [Requirement(f"{AWS}instance-gpu-name", "In", ("t4",))])
 
 
-def test_the_labels_of_a_node_leave_out_what_is_absent_or_unknown() -> None:
-    assert labels(R6ID) == {
-        "node.kubernetes.io/instance-type": "r6id.2xlarge",
-        "kubernetes.io/arch": "amd64",
-        f"{AWS}instance-category": "r",
-        f"{AWS}instance-family": "r6id",
-        f"{AWS}instance-generation": "6",
-        f"{AWS}instance-size": "2xlarge",
-        f"{AWS}instance-cpu": "8",
-        f"{AWS}instance-cpu-manufacturer": "intel",
-        f"{AWS}instance-memory": "65536",
-        f"{AWS}instance-local-nvme": "474",
-        f"{AWS}instance-network-bandwidth": "3125",
-        f"{AWS}instance-ebs-bandwidth": "10000",
-        f"{AWS}instance-hypervisor": "nitro",
-        f"{AWS}instance-encryption-in-transit-supported": "true",
-        f"{AWS}instance-capability-flex": "false",
-    }
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        ("node.kubernetes.io/instance-type", "r6id.2xlarge"),
+        ("kubernetes.io/arch", "amd64"),
+        (f"{AWS}instance-category", "r"),
+        (f"{AWS}instance-family", "r6id"),
+        (f"{AWS}instance-generation", "6"),
+        (f"{AWS}instance-size", "2xlarge"),
+        (f"{AWS}instance-cpu", "8"),
+        (f"{AWS}instance-cpu-manufacturer", "intel"),
+        (f"{AWS}instance-memory", "65536"),
+        (f"{AWS}instance-local-nvme", "474"),
+        (f"{AWS}instance-network-bandwidth", "3125"),
+        (f"{AWS}instance-ebs-bandwidth", "10000"),
+        (f"{AWS}instance-hypervisor", "nitro"),
+        (f"{AWS}instance-encryption-in-transit-supported", "true"),
+        (f"{AWS}instance-capability-flex", "false"),
+    ],
+)
+def test_a_type_has_each_label_with_one_value(label: str, value: str) -> None:
+    assert matches(R6ID, Requirement(label, "In", (value,)))
+    assert not matches(R6ID, Requirement(label, "NotIn", (value,)))
+    assert not matches(R6ID, Requirement(label, "In", (f"{value}0",)))

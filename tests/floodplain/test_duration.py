@@ -93,6 +93,6 @@ def test_fields_report_rule_and_remedy() -> None:
 
 
 def test_numbers_of_very_many_digits_are_read_or_refused_as_any_other() -> None:
-    assert parse("0" * 5000 + "1h") == 3600
+    assert duration.parse("0" * 5000 + "1h") == 3600
     with pytest.raises(DurationError, match="is longer than Go's durations"):
-        parse("9" * 5000 + "h")
+        duration.parse("9" * 5000 + "h")
