@@ -204,7 +204,7 @@ def test_an_additional_chart_never_takes_the_place_of_one_of_ours(render: Render
     assert refusals(render, {"additional": [own]}) == [("additional[0].name", reason)], "nor when it is not installed"
 
 
-FAULTS = {
+FAULTS: dict[str, Any] = {
     "kueue": {"repository": "http://a", "timeout_seconds": 1, "values": {"enablePrometheus": False}},
     "argo_workflows": {"chart": "a/b", "values": {"crds": {"keep": False}}},
     "kube_prometheus_stack": {
