@@ -32,6 +32,7 @@ _PATTERN = re.compile(
     r"(?:(?P<binary>[KMGTPE]i)|[eE](?P<exponent>[+-]?[0-9]{1,3})|(?P<decimal>[numkMGTPE]?))"
 )
 _SCHEMA_PATTERN = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[eE][+-]?[0-9]{1,3}|[numkMGTPE])?$"
+_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string", "pattern": _SCHEMA_PATTERN}, {"type": "integer", "minimum": 0}]})
 _LARGEST = (1 << 63) - 1
 _LONGEST_TEXT = 64
 _EXAMPLE = "write a number with a Kubernetes suffix, such as 16Gi, 500M or 250m"
@@ -136,11 +137,7 @@ def _checked_text(value: Any) -> str:
     return str(value)
 
 
-QuantityText = Annotated[
-    str,
-    BeforeValidator(_checked_text),
-    WithJsonSchema({"anyOf": [{"type": "string", "pattern": _SCHEMA_PATTERN}, {"type": "integer", "minimum": 0}]}),
-]
+QuantityText = Annotated[str, BeforeValidator(_checked_text), _SCHEMA]
 """A valid quantity, zero or more, kept as written (a bare YAML integer becomes its text)."""
 
 
@@ -149,9 +146,5 @@ def _checked_bytes(value: Any) -> str:
     return str(value)
 
 
-BytesText = Annotated[
-    str,
-    BeforeValidator(_checked_bytes),
-    WithJsonSchema({"anyOf": [{"type": "string", "pattern": _SCHEMA_PATTERN}, {"type": "integer", "minimum": 0}]}),
-]
+BytesText = Annotated[str, BeforeValidator(_checked_bytes), _SCHEMA]
 """A quantity of memory or storage: like QuantityText, and a whole number of bytes."""

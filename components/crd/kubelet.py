@@ -67,23 +67,13 @@ def _address(value: str) -> Iterator[RuleError]:
 
 
 def _grace_for_each_signal(raw: Raw) -> Iterator[RuleError]:
-    soft, grace = raw.get("evictionSoft") or {}, raw.get("evictionSoftGracePeriod") or {}
-    for signal in soft:
-        if signal not in grace:
-            yield RuleError(
-                "has no grace period for its signal",
-                f"add {signal} to evictionSoftGracePeriod, for example 1m30s",
-                ("evictionSoft", signal),
-                soft[signal],
-            )
-    for signal in grace:
-        if signal not in soft:
-            yield RuleError(
-                "has no threshold for its signal",
-                f"add {signal} to evictionSoft, for example 10%",
-                ("evictionSoftGracePeriod", signal),
-                grace[signal],
-            )
+    soft, grace = ("evictionSoft", "threshold", "10%"), ("evictionSoftGracePeriod", "grace period", "1m30s")
+    for (key, _, _), (other, what, example) in ((soft, grace), (grace, soft)):
+        there = raw.get(other) or {}
+        for signal, value in (raw.get(key) or {}).items():
+            if signal not in there:
+                remedy = f"add {signal} to {other}, for example {example}"
+                yield RuleError(f"has no {what} for its signal", remedy, (key, signal), value)
 
 
 def _high_above_low(raw: Raw) -> Iterator[RuleError]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pulumi_policy import (
     EnforcementLevel,
@@ -47,6 +48,18 @@ class About:
             return None
         return PolicyConfigSchema(properties={key: dict(value) for key, value in self.config.items()})
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The same in Pulumi's words, for the constructor of either kind of policy."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "enforcement_level": self.level,
+            "severity": self.severity,
+            "remediation_steps": self.remedy,
+            "config_schema": self.schema,
+        }
+
 
 def resource_rule(
     about: About, applies: Callable[[ResourceValidationArgs], bool], *checks: ResourceCheck
@@ -63,15 +76,7 @@ def resource_rule(
                     report(message, None)
         unknowns.raise_first()
 
-    return ResourceValidationPolicy(
-        name=about.name,
-        description=about.description,
-        validate=validate,
-        enforcement_level=about.level,
-        severity=about.severity,
-        remediation_steps=about.remedy,
-        config_schema=about.schema,
-    )
+    return ResourceValidationPolicy(validate=validate, **about.arguments)
 
 
 def stack_rule(about: About, *checks: StackCheck) -> StackValidationPolicy:
@@ -85,15 +90,7 @@ def stack_rule(about: About, *checks: StackCheck) -> StackValidationPolicy:
                     report(message, urn)
         unknowns.raise_first()
 
-    return StackValidationPolicy(
-        name=about.name,
-        description=about.description,
-        validate=validate,
-        enforcement_level=about.level,
-        severity=about.severity,
-        remediation_steps=about.remedy,
-        config_schema=about.schema,
-    )
+    return StackValidationPolicy(validate=validate, **about.arguments)
 
 
 def of_type(applies: Callable[[str], bool]) -> Callable[[ResourceValidationArgs], bool]:
