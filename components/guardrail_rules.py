@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from floodplain.pools import DOMAIN, POOL_LABEL
+
 from .guardrail_advice import advice_rules
 from .guardrail_containment import HOST_PATH, Rule, containment_rules, overhead_paid
 from .guardrail_figures import FIGURES, Variable
 from .guardrail_match import Placement, match_conditions, match_constraints
 from .guardrail_settings import KUBE_SYSTEM, GuardrailsSettings, PoolGuardrail
-from .swap_pool import DOMAIN, POOL_LABEL, GuardrailMode
+from .swap_pool import GuardrailMode
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 POLICY_KIND = "ValidatingAdmissionPolicy"

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from floodplain.pools import PoolDocument
+from floodplain.pools import POOL_LABEL, PoolDocument
 from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText, from_bytes, to_bytes
 from floodplain.rules import RuledSettings, rule
@@ -20,7 +20,7 @@ from floodplain.settings_path import Location
 
 from .cluster import ClusterVersions
 from .pool_document import pool_document
-from .swap_pool import POOL_LABEL, GuardrailMode, LabelKey, LabelValue, PoolName, SwapPool, Taint
+from .swap_pool import GuardrailMode, LabelKey, LabelValue, PoolName, SwapPool, Taint
 
 KUBE_SYSTEM = "kube-system"
 

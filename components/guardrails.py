@@ -6,12 +6,14 @@ import pulumi
 from pulumi import Output, ResourceOptions
 from pulumi_kubernetes.admissionregistration.v1 import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 
+from floodplain.pools import POOL_LABEL
+
 from .arguments import read_args
 from .cluster_args import ClusterArgs
 from .guardrail_rules import BINDING_KIND, manifests
 from .guardrail_settings import GuardrailsSettings
 from .pool_args import SwapPoolArgs, TaintArgs
-from .swap_pool import POOL_LABEL, GuardrailMode
+from .swap_pool import GuardrailMode
 
 
 class PoolGuardrailArgs(TypedDict):
