@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 import yaml
 
-from preview import wire
+from preview import wire, yamlfile
 from preview.checks import check
 from preview.finding import Finding
+from preview.karpenter_objects import NODE_CLASS, NODE_POOL
 from preview.problems import PreviewError
 from preview.recording import Recorded, Recording
 from preview.render import Rendering, render
@@ -24,8 +25,6 @@ from preview.render import Rendering, render
 from .cases import BASE_STACK, Case, Objects, edited, edited_text
 
 ROOT = Path(__file__).resolve().parent.parent
-NODE_POOL = "karpenter.sh/v1:NodePool"
-NODE_CLASS = "karpenter.k8s.aws/v1:EC2NodeClass"
 
 Outcome = Literal["refuses", "warns", "accepts"]
 
@@ -64,8 +63,8 @@ def _of_stack(stack: dict[str, Any] | str, folder: Path) -> Judgement:
     if isinstance(stack, str):
         path.write_text(stack, encoding="utf-8")
     else:
-        content = yaml.safe_load((ROOT / "stacks" / path.name).read_text(encoding="utf-8"))
-        path.write_text(yaml.safe_dump({"config": edited(content["config"], stack)}), encoding="utf-8")
+        given = yamlfile.read(ROOT / "stacks" / path.name, path.name).content
+        path.write_text(yaml.safe_dump({"config": edited(given["config"], stack)}), encoding="utf-8")
     try:
         return _judged(check(render(BASE_STACK, root)))
     except PreviewError as error:

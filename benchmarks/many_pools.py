@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from preview import yamlfile
+
 STACK = "many"
 
 
@@ -18,7 +20,8 @@ def make(checkout: Path, folder: Path, pools: int) -> Path:
     (root / "stacks").mkdir(parents=True)
     for name in ("Pulumi.yaml", "__main__.py"):
         shutil.copyfile(checkout / name, root / name)
-    content = yaml.safe_load((checkout / "stacks" / "Pulumi.prod.yaml").read_text(encoding="utf-8"))
+    name = "Pulumi.prod.yaml"
+    content = yamlfile.read(checkout / "stacks" / name, name).content
     content["config"]["floodplain:pools"] = _pools(content["config"]["floodplain:pools"], pools)
     (root / "stacks" / f"Pulumi.{STACK}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
     return root

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from preview.karpenter_objects import NODE_CLASS, object_name
 from preview.outputs import Apply
 from preview.render import run as render
 from preview.stackfile import load, stacks_of
@@ -66,9 +67,9 @@ def user_data() -> Row:
     sizes: dict[str, int] = {}
     for stack in stacks_of(ROOT):
         recording = render(load(ROOT, stack), ROOT, Apply())
-        for node_class in recording.of("karpenter.k8s.aws/v1:EC2NodeClass"):
+        for node_class in recording.of(NODE_CLASS):
             spec = reveal(dict(node_class.inputs["spec"]))
-            sizes[f"{stack}/{node_class.inputs['metadata']['name']}"] = len(spec["userData"].encode())
+            sizes[f"{stack}/{object_name(node_class)}"] = len(spec["userData"].encode())
     largest = max(sizes, key=lambda name: sizes[name])
     figure = f"user data, largest of {len(sizes)} pools in all stacks ({largest})"
     return at_most(figure, "bytes", sizes[largest], USER_DATA_MOST_BYTES)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +15,9 @@ from pathlib import Path
 
 from floodplain.problem import Problem
 
-from . import dump
+from . import dump, elsewhere
 from .problems import PreviewError
 from .recording import Recording
-
-TIMEOUT_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -46,13 +43,10 @@ def render_base(root: Path, revision: str, stack: str) -> Base:
 
 def _rendered(folder: Path, name: str, stack: str) -> Base:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    command = [sys.executable, "-m", "preview", "dump", "--stack", stack]
     try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
-        )
+        done = elsewhere.dump(folder, environment, "--stack", stack)
     except subprocess.TimeoutExpired:
-        return Base(name, None, (f"Its preview did not end within {TIMEOUT_SECONDS} s.",))
+        return Base(name, None, (f"Its preview did not end within {elsewhere.TIMEOUT_SECONDS} s.",))
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-12:]
         return Base(name, None, ("That revision cannot be rendered in this environment:", *said))

@@ -45,7 +45,7 @@ class Beside:
                 return said
         return self._compute()
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Forget about it. May be called at any time, and more than once."""
         if self._process:
             self._pipe.close()  # a copy that still writes ends by that

@@ -66,13 +66,10 @@ def report(
     traceback: Traceback = False,
 ) -> None:
     """What a stack would create, its pools, and what is wrong. Status 1 if there are errors."""
-    from .again import Again
-
-    again = Again(stack, root) if elsewhere else None
     from .report import report as make
 
     with _told(traceback):
-        made = make(stack, root, base, again)
+        made = make(stack, root, base, elsewhere=elsewhere)
     if form is Format.json:
         from . import jsonform
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .compare import changes
-from .fleet import NODE_POOL, drifting_fields, nodes_at_most, refused_fields, rolls
+from .fleet import drifting_fields, nodes_at_most, refused_fields, rolls
+from .karpenter_objects import NODE_POOL
 from .model import Diff, PropertyChange, ResourceChange
 from .paths import without_indices
 from .recording import Recorded, Recording

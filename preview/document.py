@@ -5,7 +5,6 @@ Secrets are replaced by a mark here, so a document may be printed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -54,11 +53,6 @@ def _fields(thing: Recorded | Read | Invoke) -> dict[str, Any]:
         if value not in ("", [], {}) or field.name == "inputs":
             found[field.name] = value
     return found
-
-
-def as_json(recording: Recording) -> str:
-    """One line; equal for equal recordings, byte for byte."""
-    return json.dumps(of(recording), separators=(",", ":"), ensure_ascii=False)
 
 
 def as_yaml(value: Any) -> str:

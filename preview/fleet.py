@@ -11,12 +11,10 @@ from typing import Any
 from components import crd
 
 from . import wire
+from .karpenter_objects import NODE_CLASS, NODE_POOL, class_name, object_name
 from .model import FleetRoll
 from .pools import ceiling, pool_documents
 from .recording import Recorded
-
-NODE_POOL = "karpenter.sh/v1:NodePool"
-NODE_CLASS = "karpenter.k8s.aws/v1:EC2NodeClass"
 
 _REACH = {"all": "", "some": " (nodes that no longer fit)", "resolved": " (if other ones are found in the account)"}
 
@@ -80,15 +78,3 @@ def nodes_at_most(pool: Recorded, resources: Mapping[str, Recorded]) -> int:
 
 def _manifest(resource: Recorded) -> dict[str, Any]:
     return dict(wire.reveal(dict(resource.inputs)))
-
-
-def object_name(resource: Recorded) -> str:
-    metadata = resource.inputs.get("metadata")
-    return str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""
-
-
-def class_name(pool: Recorded) -> str:
-    try:
-        return str(pool.inputs["spec"]["template"]["spec"]["nodeClassRef"]["name"])
-    except (KeyError, TypeError):
-        return ""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .recording import Recorded
-from .stackfile import StackFile, paths_of
+from .stackfile import StackFile
 from .urn import parse
 
 # Property of a NodePool, EC2NodeClass or other object of a pool -> the pool's setting. The longest prefix wins.
@@ -45,9 +45,9 @@ def place(stackfile: StackFile, resource: Recorded, property_path: str = "") -> 
     """`stacks/Pulumi.prod.yaml: floodplain:pools[0].limits`, or ""."""
     names = set(_names(resource))
     found = ""
-    for path, value in paths_of(stackfile.values):
-        if path.endswith("]") and isinstance(value, dict) and value.get("name") in names:
-            found = path + _setting(property_path, value)
+    for path, entry in stackfile.named:
+        if entry["name"] in names:
+            found = path + _setting(property_path, entry)
             break
     if not found:
         found = _of_component(stackfile, resource)

@@ -5,17 +5,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
+_INDEX = re.compile(r"\[\d+\]")
 _BARE = re.compile(r"[A-Za-z_<][A-Za-z0-9_>-]*")
 
 
 def join(path: str, key: str | int) -> str:
     if isinstance(key, int):
         return f"{path}[{key}]"
-    if not _BARE.fullmatch(key):
-        return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
-    return f"{path}.{key}" if path else key
+    written = _written(key)
+    return f"{path}.{written}" if path and written[0] != "[" else f"{path}{written}"
+
+
+@cache
+def _written(key: str) -> str:
+    """A key as it stands after a path; the same few keys come thousands of times."""
+    return key if _BARE.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -37,4 +44,4 @@ def top(path: str) -> str:
 
 def without_indices(path: str) -> str:
     """`spec.taints[0].key` as `spec.taints[].key`, for tables that speak of every item."""
-    return re.sub(r"\[\d+\]", "[]", path)
+    return _INDEX.sub("[]", path)

@@ -16,6 +16,7 @@ from floodplain.quantity import from_bytes, from_millicores
 from nodeconfig.archive import read_archive
 
 from . import wire
+from .karpenter_objects import NODE_CLASS, NODE_POOL, object_name
 from .model import PoolEntry, TypeRow
 from .origin import place
 from .paths import leaves
@@ -59,12 +60,11 @@ def _memory_counted(kind: PoolType) -> int:
 
 def entries(rendering: Rendering) -> Iterator[PoolEntry]:
     """One entry a pool, sorted by name."""
+    node_classes, node_pools = (
+        {object_name(one): one for one in rendering.apply.of(kind)} for kind in (NODE_CLASS, NODE_POOL)
+    )
     for document in pool_documents(rendering.apply.resources):
-        classes = rendering.apply.of("karpenter.k8s.aws/v1:EC2NodeClass")
-        pools = rendering.apply.of("karpenter.sh/v1:NodePool")
-        node_class = next((one for one in classes if _name(one) == document.name), None)
-        node_pool = next((one for one in pools if _name(one) == document.name), None)
-        yield _entry(rendering, document, node_pool, node_class)
+        yield _entry(rendering, document, node_pools.get(document.name), node_classes.get(document.name))
 
 
 def _entry(
@@ -155,8 +155,3 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def _spec(resource: Recorded | None) -> dict[str, Any]:
     return dict(wire.reveal(dict(resource.inputs)).get("spec", {})) if resource else {}
-
-
-def _name(resource: Recorded) -> str:
-    metadata = resource.inputs.get("metadata")
-    return str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""

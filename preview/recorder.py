@@ -15,7 +15,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,12 +47,10 @@ def record(
     organization: str = "organization",
     config: Mapping[str, str] | None = None,
     secret_keys: Collection[str] = (),
-    parallel: int = 1,
 ) -> Recording:
     """Run `program` (a file, or a callable) and return what it asked for.
 
-    Raises what the program raised, in the caller's thread, or DuplicateUrnError. `parallel` is the number of
-    threads that answer requests; the result does not depend on it.
+    Raises what the program raised, in the caller's thread, or DuplicateUrnError.
     """
     # After one failure every sibling future would log a traceback of its own; the real host mutes it too.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
@@ -72,7 +70,7 @@ def record(
         )
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
-        loop.set_default_executor(ThreadPoolExecutor(max_workers=parallel))
+        loop.set_default_executor(_AtOnce())
         try:
             loop.run_until_complete(run_in_stack(lambda: _run(program)))
         finally:
@@ -86,6 +84,18 @@ def record(
     if repeated:
         raise DuplicateUrnError(repeated)
     return monitor.recording()
+
+
+class _AtOnce(ThreadPoolExecutor):
+    """Answers in the loop's own thread, for nothing here waits. The loop takes no executor but this class's."""
+
+    def submit(self, answer: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(answer(*args, **kwargs))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
 
 
 def _run(program: Program) -> Any:

@@ -1,4 +1,4 @@
-"""Render a stack: the program file of a checkout with one stack's settings, as plan and as apply, each twice.
+"""Render a stack: the program file of a checkout with one stack's settings, as plan and as apply.
 
 Everything that can keep a stack from being rendered becomes a PreviewError with lines a person can act on.
 """
@@ -6,10 +6,12 @@ Everything that can keep a stack from being rendered becomes a PreviewError with
 from __future__ import annotations
 
 import json
+import pickle
 import traceback
 from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,14 @@ from pulumi.errors import InputPropertiesError, InputPropertyError, RunError
 
 from floodplain.problem import Problem
 
-from . import document, missing_outputs, stackfile
-from .again import Again
+from . import document, elsewhere, missing_outputs, stackfile, wire
 from .beside import Beside
 from .monitor import Answers
 from .outputs import Apply, Plan
+from .paths import leaves
 from .problems import PreviewError
 from .recorder import DuplicateUrnError, record
-from .recording import Recording
+from .recording import Recorded, Recording
 
 PROGRAM = "__main__.py"
 OUTPUT_IN_TEXT = "__str__ on an Output"
@@ -47,31 +49,51 @@ class Rendering:
     def stack(self) -> str:
         return self.stackfile.stack
 
+    @cached_property
+    def unknowns(self) -> tuple[tuple[Recorded, str], ...]:
+        """Every property of `plan` that is not known yet: the resource and the place in it."""
+        return tuple(
+            (resource, path)
+            for resource in self.plan.resources
+            for path, value in leaves(wire.reveal(resource.inputs))
+            if value == wire.UNKNOWN
+        )
 
-def render(stack: str, root: Path, *, twice: bool = False, again: Again | None = None) -> Rendering:
-    """Run the program of `root` for `stack` in both modes. Raises PreviewError.
 
-    `twice` runs `apply` again to find what differs from run to run; `again` is another process that runs both.
-    """
-    with ExitStack() as cleaning:
-        if again:
-            cleaning.callback(again.stop)
-        settings = stackfile.load(root, stack)
-        plan = run(settings, root, Plan())
-        beside = Beside(lambda: _document(run(settings, root, Apply())).encode()) if twice and not again else None
-        if beside:
-            cleaning.callback(beside.stop)
+def render(stack: str, root: Path) -> Rendering:
+    """Run the program of `root` for `stack` in both modes. Raises PreviewError."""
+    settings = stackfile.load(root, stack)
+    plan, apply = run(settings, root, Plan()), run(settings, root, Apply())
+    return Rendering(settings, plan, apply, (), _missing(settings, root, apply))
+
+
+def render_twice(stack: str, root: Path) -> Rendering:
+    """The same, and `apply` once more beside it, to find what differs from run to run. Raises PreviewError."""
+    from components import Platform  # noqa: F401  the program's imports, once for both processes
+
+    settings = stackfile.load(root, stack)
+
+    def others() -> bytes:
+        return pickle.dumps((run(settings, root, Plan()), _text(run(settings, root, Apply()))))
+
+    with closing(Beside(others)) as beside:
         apply = run(settings, root, Apply())
-        unstable: tuple[str, ...] = ()
-        if again:
-            first = {"plan": document.of(plan), "apply": document.of(apply)}
-            unstable = differences(first, again.documents())
-        elif beside:
-            unstable = differences({"apply": document.of(apply)}, {"apply": json.loads(beside.result())})
-        return Rendering(settings, plan, apply, unstable, _missing(settings, root, apply))
+        first = _text(apply)
+        plan, second = pickle.loads(beside.result())
+    unstable = () if first == second else differences({"apply": json.loads(first)}, {"apply": json.loads(second)})
+    return Rendering(settings, plan, apply, unstable, _missing(settings, root, apply))
 
 
-def _document(recording: Recording) -> str:
+def render_elsewhere(stack: str, root: Path) -> Rendering:
+    """The same, with both modes once more in another process, whose sets have another order. Raises PreviewError."""
+    with closing(Beside(lambda: elsewhere.rendered(stack, root).encode())) as beside:
+        rendering = render(stack, root)
+        second = json.loads(beside.result())
+    first = {"plan": document.of(rendering.plan), "apply": document.of(rendering.apply)}
+    return replace(rendering, unstable=differences(first, second))
+
+
+def _text(recording: Recording) -> str:
     return json.dumps(document.of(recording))
 
 

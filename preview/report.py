@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from . import wire
-from .again import Again
 from .checks import check
 from .expected_unknowns import reason_for
 from .finding import Finding, ordered
 from .model import Diff, FindingEntry, Report, UnknownEntry
-from .paths import leaves, without_indices
+from .paths import without_indices
 from .pools import entries
-from .render import Rendering, render
+from .render import Rendering, render_elsewhere, render_twice
 from .tree import tree
 
 
-def report(stack: str, root: Path, base: str | None = None, again: Again | None = None) -> Report:
+def report(stack: str, root: Path, base: str | None = None, *, elsewhere: bool = False) -> Report:
     """Render twice, check and, with a `base` revision, compare. Raises PreviewError.
 
-    `again` is another process that renders the second time; without it this one does.
+    `elsewhere` starts another process for the second time; without it a copy of this one does.
     """
-    rendering = render(stack, root, twice=True, again=again)
+    rendering = (render_elsewhere if elsewhere else render_twice)(stack, root)
     findings = check(rendering)
     diff = None
     if base:
@@ -59,12 +58,7 @@ def build(rendering: Rendering, findings: Iterable[Finding], diff: Diff | None =
 
 def _unknowns(rendering: Rendering) -> Iterator[UnknownEntry]:
     """Properties that are known only after the update and may be, counted by type and place."""
-    counted: dict[tuple[str, str], int] = {}
-    for resource in rendering.plan.resources:
-        for path, value in leaves(wire.reveal(dict(resource.inputs))):
-            if value == wire.UNKNOWN:
-                key = (resource.type, without_indices(path))
-                counted[key] = counted.get(key, 0) + 1
+    counted = Counter((resource.type, without_indices(path)) for resource, path in rendering.unknowns)
     for (type_token, path), number in sorted(counted.items()):
         why = reason_for(type_token, path)
         if why is not None:

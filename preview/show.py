@@ -6,19 +6,18 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from components.controller_policies import MANAGED_POLICY_LIMIT, policy_length
 from floodplain import pools as documents
 from floodplain.problem import Problem
 
 from . import document, wire
+from .karpenter_objects import NODE_CLASS, NODE_POOL, object_name
 from .outputs import Apply
 from .pools import pool_documents
 from .problems import PreviewError
 from .recording import Recorded, Recording
 from .render import run
 from .stackfile import load
-
-MOST_POLICY_CHARACTERS = 6144
-"""AWS's limit for a managed policy, white space not counted."""
 
 _POLICY_DOCUMENTS = ("policy", "assumeRolePolicy", "inlinePolicy")
 
@@ -39,7 +38,7 @@ def pools_json(recording: Recording) -> bytes:
 
 def user_data(recording: Recording, pool: str) -> bytes:
     """The boot text of the pool's nodes, as it stands in the EC2NodeClass. Raises PreviewError."""
-    spec = _object(recording, "EC2NodeClass", pool).inputs.get("spec", {})
+    spec = _object(recording, NODE_CLASS, pool).inputs.get("spec", {})
     text = wire.reveal(spec).get("userData")
     if not isinstance(text, str):
         raise PreviewError([Problem(f"pool {pool}", "has no user data in its EC2NodeClass")])
@@ -48,12 +47,12 @@ def user_data(recording: Recording, pool: str) -> bytes:
 
 def node_class(recording: Recording, pool: str) -> str:
     """The EC2NodeClass as YAML that kubectl accepts. Raises PreviewError."""
-    return _yaml(_object(recording, "EC2NodeClass", pool))
+    return _yaml(_object(recording, NODE_CLASS, pool))
 
 
 def node_pool(recording: Recording, pool: str) -> str:
     """The NodePool as YAML that kubectl accepts. Raises PreviewError."""
-    return _yaml(_object(recording, "NodePool", pool))
+    return _yaml(_object(recording, NODE_POOL, pool))
 
 
 def policies(recording: Recording) -> str:
@@ -69,12 +68,10 @@ def _policies(recording: Recording) -> Iterator[str]:
             text = wire.reveal(resource.inputs.get(key))
             if not isinstance(text, str):
                 continue
-            content = json.loads(text)
-            length = len(json.dumps(content, separators=(",", ":"), ensure_ascii=False))
-            limit = f" of {MOST_POLICY_CHARACTERS:,}" if resource.type == "aws:iam/policy:Policy" else ""
+            limit = f" of {MANAGED_POLICY_LIMIT:,}" if resource.type == "aws:iam/policy:Policy" else ""
             name = resource.inputs.get("name", resource.name)
-            yield f"# {resource.type} {name}: {key}, {length:,}{limit} characters"
-            yield json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+            yield f"# {resource.type} {name}: {key}, {policy_length(text):,}{limit} characters"
+            yield json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
 
 
 def _object(recording: Recording, kind: str, pool: str) -> Recorded:
@@ -83,10 +80,10 @@ def _object(recording: Recording, kind: str, pool: str) -> Recorded:
         raise PreviewError(
             [Problem("POOL", "is no pool of this stack", f"its pools: {', '.join(names) or 'none'}", pool)]
         )
-    for resource in recording.of(f":{kind}"):
-        if resource.inputs.get("metadata", {}).get("name") == pool:
+    for resource in recording.of(kind):
+        if object_name(resource) == pool:
             return resource
-    raise PreviewError([Problem(f"pool {pool}", f"has no {kind} of its name in this stack")])
+    raise PreviewError([Problem(f"pool {pool}", f"has no {kind.rpartition(':')[2]} of its name in this stack")])
 
 
 def _yaml(resource: Recorded) -> str:

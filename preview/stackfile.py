@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ class StackFile:
     """Placeholder to the path it stands at."""
     environments: tuple[str, ...] = ()
     """Pulumi ESC environments, which cannot be read offline."""
+
+    @cached_property
+    def named(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+        """The entries of lists that have a `name`, with their paths: `floodplain:pools[0]`."""
+        return tuple(
+            (path, value)
+            for path, value in paths_of(self.values)
+            if path.endswith("]") and isinstance(value, dict) and isinstance(value.get("name"), str)
+        )
 
 
 def stacks_of(root: Path) -> list[str]:

@@ -46,9 +46,3 @@ def child(parent: str, type_token: str, name: str, *, stack: str, project: str) 
         outer = parse(parent)
         above = () if outer.type == STACK_TYPE else outer.types
     return str(Urn(stack, project, (*above, type_token), name))
-
-
-def short(urn: str) -> str:
-    """`TYPE::NAME` with the resource's own type only: enough for a reader, not for identity."""
-    parts = parse(urn)
-    return f"{parts.type}::{parts.name}"

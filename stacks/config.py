@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from components import PlatformArgs
 from components.platform_settings import PlatformSettings
-from components.platform_warnings import warnings
 from floodplain.problem import Problem, problems_of
 
 from .problems import StackProblemsError
@@ -32,13 +31,6 @@ class StackConfig(PlatformSettings):
     def platform_args(self) -> PlatformArgs:
         """The arguments of `components.Platform`; only what was set, so that defaults stay the components'."""
         return cast(PlatformArgs, self.model_dump(mode="json", exclude_unset=True))
-
-    def warnings(self) -> list[Problem]:
-        """What is allowed but should be known, by the key as it stands in the file."""
-        return [
-            Problem(f"{PROJECT}:{problem.path}", problem.rule, problem.remedy, problem.value)
-            for problem in warnings(self)
-        ]
 
 
 def parse(stack: str, values: Mapping[str, Any]) -> StackConfig:

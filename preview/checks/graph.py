@@ -6,12 +6,13 @@ Deletion is the reverse of the dependencies, so the order can be read from what 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from floodplain.problem import Problem
 
 from .. import wire
 from ..finding import Finding
+from ..karpenter_objects import NODE_CLASS, NODE_POOL, class_name, object_name
 from ..origin import place
 from ..recording import Recorded, Recording
 from ..render import Rendering
@@ -59,15 +60,18 @@ def _default_provider(path: str, what: str, package: str, urn: str) -> Finding:
 
 
 def deletion_order(rendering: Rendering) -> Iterator[Finding]:
-    """Pools before classes, classes before the controller, the controller before its rights (design 7.6)."""
+    """Pools before classes, classes before the controller, the controller before what it needs itself.
+
+    Karpenter ends the instances and takes its finalizers off, so it and its permissions go last.
+    """
     recording = rendering.apply
     reach = Reach(recording)
-    pools = recording.of("karpenter.sh/v1:NodePool")
-    classes = recording.of("karpenter.k8s.aws/v1:EC2NodeClass")
+    pools = recording.of(NODE_POOL)
+    classes = recording.of(NODE_CLASS)
     controllers = [one for one in recording.of(":Release") if _chart(one) == "karpenter"]
     crds = [one for one in recording.of(":Release") if _chart(one) == "karpenter-crd"]
     for pool in pools:
-        named = [one for one in classes if _object_name(one) == _class_name(pool)]
+        named = [one for one in classes if object_name(one) == class_name(pool)]
         yield from _missing(rendering, reach, pool, [*named, *controllers])
     for node_class in classes:
         yield from _missing(rendering, reach, node_class, controllers)
@@ -88,18 +92,6 @@ def _missing(rendering: Rendering, reach: Reach, first: Recorded, then: Iterable
 def _chart(release: Recorded) -> str:
     """The last part of the chart's name or address."""
     return str(release.inputs.get("chart", "")).rstrip("/").rsplit("/", 1)[-1]
-
-
-def _object_name(resource: Recorded) -> str:
-    metadata = resource.inputs.get("metadata")
-    return str(metadata.get("name", "")) if isinstance(metadata, Mapping) else ""
-
-
-def _class_name(pool: Recorded) -> str:
-    try:
-        return str(pool.inputs["spec"]["template"]["spec"]["nodeClassRef"]["name"])
-    except (KeyError, TypeError):
-        return ""
 
 
 class Reach:

@@ -10,15 +10,14 @@ from nodeconfig import problems_of_user_data
 
 from .. import wire
 from ..finding import Finding
+from ..karpenter_objects import NODE_CLASS, NODE_POOL
 from ..origin import place
 from ..recording import Recorded
 from ..render import Rendering
 
-KINDS = ("karpenter.sh/v1:NodePool", "karpenter.k8s.aws/v1:EC2NodeClass")
-
 
 def check(rendering: Rendering) -> Iterator[Finding]:
-    for kind in KINDS:
+    for kind in (NODE_POOL, NODE_CLASS):
         for resource in rendering.apply.of(kind):
             manifest = wire.reveal(resource.inputs)
             for violation in crd.violations(manifest):

@@ -41,12 +41,16 @@ def check(rendering: Rendering, policies: Any = POLICIES) -> Iterator[Finding]:
     by_urn = rendering.apply.by_urn()
     resources = _resources(by_urn)
     config = _config(rendering.stackfile)
+    arguments = [
+        ResourceValidationArgs(one.resource_type, one.props, urn, one.name, one.opts, one.provider, config)
+        for urn, one in resources.items()
+    ]
     for policy in policies:
         if policy.enforcement_level == EnforcementLevel.DISABLED:
             continue
         advisory = policy.enforcement_level in (None, EnforcementLevel.ADVISORY)
         severity: Severity = "warning" if advisory else "error"
-        for message, urn in _violations(policy, resources, config):
+        for message, urn in _violations(policy, arguments, resources):
             resource = by_urn.get(urn)
             property_path = _property(message)
             where = rendering.stackfile.path
@@ -71,7 +75,9 @@ def _config(stackfile: StackFile) -> dict[str, Any]:
     return {"protectedStacks": [*DEFAULT_PROTECTED_STACKS, *([stackfile.stack] if protected else [])]}
 
 
-def _violations(policy: Any, resources: dict[str, PolicyResource], config: dict[str, Any]) -> list[tuple[str, str]]:
+def _violations(
+    policy: Any, arguments: list[ResourceValidationArgs], resources: dict[str, PolicyResource]
+) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
 
     def reporter(about: str) -> Report:
@@ -84,12 +90,9 @@ def _violations(policy: Any, resources: dict[str, PolicyResource], config: dict[
         _run(policy.validate, StackValidationArgs(list(resources.values())), reporter(""), found, "")
     elif isinstance(policy, ResourceValidationPolicy):
         validates = policy.validate if isinstance(policy.validate, list) else [policy.validate]
-        for urn, resource in resources.items():
-            args = ResourceValidationArgs(
-                resource.resource_type, resource.props, urn, resource.name, resource.opts, resource.provider, config
-            )
+        for args in arguments:
             for validate in validates:
-                _run(validate, args, reporter(urn), found, urn)
+                _run(validate, args, reporter(args.urn), found, args.urn)
     return found
 
 
@@ -104,7 +107,8 @@ def _run(validate: Any, args: Any, report: Report, found: list[tuple[str, str]],
 
 def _resources(recorded: dict[str, Recorded]) -> dict[str, PolicyResource]:
     """The stack as rules see it, with parents and dependencies as references."""
-    made = {urn: _resource(one, recorded) for urn, one in recorded.items()}
+    proxied = {urn: unknown_checking_proxy(_as_engine(one.inputs)) for urn, one in recorded.items()}
+    made = {urn: _resource(one, recorded.get(one.provider), proxied) for urn, one in recorded.items()}
     for urn, one in recorded.items():
         made[urn].parent = made.get(one.parent)
         made[urn].dependencies.extend(made[other] for other in one.depends_on if other in made)
@@ -113,11 +117,10 @@ def _resources(recorded: dict[str, Recorded]) -> dict[str, PolicyResource]:
     return made
 
 
-def _resource(resource: Recorded, recorded: dict[str, Recorded]) -> PolicyResource:
-    given = recorded.get(resource.provider)
+def _resource(resource: Recorded, given: Recorded | None, proxied: Mapping[str, Any]) -> PolicyResource:
     provider = None
     if given is not None:
-        provider = PolicyProviderResource(given.type, _proxied(given.inputs), given.urn, given.name)
+        provider = PolicyProviderResource(given.type, proxied[given.urn], given.urn, given.name)
     options = resource.options
     rendered = RenderedOptions(
         protect=bool(options.get("protect")),
@@ -129,13 +132,8 @@ def _resource(resource: Recorded, recorded: dict[str, Recorded]) -> PolicyResour
         additional_secret_outputs=options.get("additionalSecretOutputs", ()),
         parent=resource.parent or None,
     )
-    return PolicyResource(
-        resource.type, _proxied(resource.inputs), resource.urn, resource.name, rendered, provider, None, [], {}
-    )
-
-
-def _proxied(inputs: Mapping[str, Any]) -> Any:
-    return unknown_checking_proxy(_as_engine(inputs))
+    props = proxied[resource.urn]
+    return PolicyResource(resource.type, props, resource.urn, resource.name, rendered, provider, None, [], {})
 
 
 def _as_engine(value: Any) -> Any:

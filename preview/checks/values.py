@@ -53,12 +53,11 @@ def nulls(rendering: Rendering) -> Iterator[Finding]:
 
 def unknowns(rendering: Rendering) -> Iterator[Finding]:
     """Before the first update only what AWS or the cluster decides may be unknown."""
-    for resource in rendering.plan.resources:
-        for path, value in leaves(wire.reveal(resource.inputs)):
-            if value == wire.UNKNOWN and reason_for(resource.type, path) is None:
-                rule = "is not known before the first update, so nothing can check it beforehand"
-                remedy = f"give it as a plain value, or say in preview/expected_unknowns.py why {resource.type} may"
-                yield _at(rendering, "error", "unknown", resource, path, rule, remedy)
+    for resource, path in rendering.unknowns:
+        if reason_for(resource.type, path) is None:
+            rule = "is not known before the first update, so nothing can check it beforehand"
+            remedy = f"give it as a plain value, or say in preview/expected_unknowns.py why {resource.type} may"
+            yield _at(rendering, "error", "unknown", resource, path, rule, remedy)
 
 
 def secrets(rendering: Rendering) -> Iterator[Finding]:

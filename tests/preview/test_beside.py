@@ -45,5 +45,5 @@ def test_with_other_threads_at_work_no_copy_is_made() -> None:
 
 def test_a_copy_nobody_waits_for_leaves_nothing_behind() -> None:
     beside = Beside(lambda: b"x" * 1_000_000)
-    beside.stop()
-    beside.stop()
+    beside.close()
+    beside.close()

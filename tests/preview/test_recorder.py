@@ -124,10 +124,8 @@ def test_inputs_are_known_as_outputs_in_both_modes() -> None:
     assert record(names, Plan()).outputs == record(names, Apply()).outputs == {"name": "worker"}
 
 
-@pytest.mark.parametrize("parallel", [1, 8])
-def test_the_same_program_is_recorded_alike_each_time_whatever_the_order_of_requests(parallel: int) -> None:
-    texts = {document.as_json(record(program, Apply(), parallel=parallel)) for _ in range(4)}
-    assert texts == {document.as_json(record(program, Apply()))}
+def test_the_same_program_is_recorded_alike_each_time() -> None:
+    assert len({json.dumps(document.of(record(program, Apply()))) for _ in range(4)}) == 1
 
 
 def test_aliases_of_a_component_are_inherited_as_the_engine_does() -> None:
@@ -247,9 +245,10 @@ def test_looking_for_one_names_what_is_there() -> None:
 
 
 def test_a_recording_becomes_a_document_without_its_secrets() -> None:
-    text = document.as_json(record(program, Apply()))
-    assert "secret" in text and '"hush":"<secret>"' in text
-    assert json.loads(text)["outputs"] == {"arn": "arn:aws-us-gov:iam::111122223333:role/worker"}
+    made = document.of(record(program, Apply()))
+    text = json.dumps(made)
+    assert "secret" in text and '"hush": "<secret>"' in text
+    assert made["outputs"] == {"arn": "arn:aws-us-gov:iam::111122223333:role/worker"}
 
 
 def test_a_call_that_no_table_answers_says_where_to_add_it() -> None:

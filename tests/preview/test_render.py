@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from preview.again import Again
 from preview.problems import PreviewError
-from preview.render import Rendering, render
+from preview.render import Rendering, render, render_elsewhere, render_twice
 
 Sample = Callable[..., Path]
 
@@ -31,22 +30,22 @@ def test_a_program_is_run_in_both_modes_with_the_settings_of_its_stack(sample: S
 
 def test_a_second_process_finds_what_changes_from_run_to_run(sample: Sample) -> None:
     root = sample("unstable")
-    rendering = render("dev", root, again=Again("dev", root))
+    rendering = render_elsewhere("dev", root)
     queue = "urn:pulumi:dev::test::aws:sqs/queue:Queue::queue"
     assert rendering.unstable == (f"plan {queue}", "plan outputs", f"apply {queue}", "apply outputs")
 
 
 def test_a_stable_program_renders_alike_in_a_second_process(sample: Sample) -> None:
     root = sample("good", {"token": {"secure": "v1:abc"}})
-    assert render("dev", root, again=Again("dev", root)).unstable == ()
+    assert render_elsewhere("dev", root).unstable == ()
 
 
 def test_a_second_run_finds_what_is_drawn_anew(sample: Sample) -> None:
     root = sample("good", {"token": {"secure": "v1:abc"}})
-    assert render("dev", root, twice=True).unstable == ()
+    assert render_twice("dev", root).unstable == ()
     program = root / "__main__.py"
     program.write_text(program.read_text() + "import uuid\npulumi.export('mark', str(uuid.uuid4()))\n")
-    assert render("dev", root, twice=True).unstable == ("apply outputs",)
+    assert render_twice("dev", root).unstable == ("apply outputs",)
 
 
 def test_a_run_error_is_told_line_by_line(sample: Sample) -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from preview import document, markdown, terminal
-from preview.again import Again
 from preview.checks import check
 from preview.paths import leaves
 from preview.recording import Recording
-from preview.render import Rendering, render
+from preview.render import Rendering, render, render_elsewhere
 from preview.report import build
 from preview.wire import SECRET, UNKNOWN, reveal
 
@@ -71,7 +70,7 @@ def test_what_a_stack_s_report_says_is_as_recorded(stack: str, golden: Any) -> N
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_stack_renders_alike_in_a_second_process_with_another_order_of_sets(stack: str) -> None:
-    assert render(stack, CHECKOUT, again=Again(stack, CHECKOUT)).unstable == ()
+    assert render_elsewhere(stack, CHECKOUT).unstable == ()
 
 
 def test_irsa_on_fargate_leaves_only_the_arns_of_the_cluster_s_identity_provider_unknown(edited: Any) -> None:

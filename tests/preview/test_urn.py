@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from preview.urn import Urn, child, parse, short
+from preview.urn import Urn, child, parse
 
 STACK = "urn:pulumi:dev::shop::pulumi:pulumi:Stack::shop-dev"
 OUTER = "urn:pulumi:dev::shop::shop:index:Outer::outer"
@@ -28,7 +28,6 @@ def test_a_name_may_hold_double_colons() -> None:
     text = "urn:pulumi:dev::shop::a:b:C$d:e:F::one::two"
     assert parse(text) == Urn("dev", "shop", ("a:b:C", "d:e:F"), "one::two")
     assert str(parse(text)) == text
-    assert short(text) == "d:e:F::one::two"
 
 
 @pytest.mark.parametrize("text", ["", "urn:pulumi:dev::shop", "arn:aws:iam::1:role/x"])
