@@ -9,22 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .batch_platform import Platform, PlatformArgs
+    from .cluster_args import ClusterArgs, PlacedClusterArgs
     from .controllers import Controllers, ControllersArgs
     from .guardrails import Guardrails, GuardrailsArgs
     from .karpenter_controller import KarpenterController, KarpenterControllerArgs
+    from .pool_args import SwapPoolArgs
     from .swap_node_pool import SwapNodePool, SwapNodePoolArgs
 
 _HOMES = {
+    "ClusterArgs": "cluster_args",
     "Controllers": "controllers",
     "ControllersArgs": "controllers",
     "Guardrails": "guardrails",
     "GuardrailsArgs": "guardrails",
     "KarpenterController": "karpenter_controller",
     "KarpenterControllerArgs": "karpenter_controller",
+    "PlacedClusterArgs": "cluster_args",
     "Platform": "batch_platform",
     "PlatformArgs": "batch_platform",
     "SwapNodePool": "swap_node_pool",
     "SwapNodePoolArgs": "swap_node_pool",
+    "SwapPoolArgs": "pool_args",
 }
 
 __all__ = [  # noqa: RUF022 in the order of the docs
@@ -38,6 +43,9 @@ __all__ = [  # noqa: RUF022 in the order of the docs
     "GuardrailsArgs",
     "Platform",
     "PlatformArgs",
+    "SwapPoolArgs",
+    "ClusterArgs",
+    "PlacedClusterArgs",
 ]
 
 

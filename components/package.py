@@ -13,6 +13,8 @@ from pulumi.provider.server import ComponentInitError
 from floodplain import __version__
 
 from . import Controllers, Guardrails, KarpenterController, Platform, SwapNodePool
+from .arguments import property_errors
+from .package_inputs import input_problems
 
 PACKAGE = "floodplain"
 COMPONENTS = [SwapNodePool, KarpenterController, Controllers, Guardrails, Platform]
@@ -33,6 +35,11 @@ class PackageProvider(ComponentProvider):
         self, name: str, resource_type: str, inputs: Any, options: Optional[pulumi.ResourceOptions] = None
     ) -> ConstructResult:
         """Make one component. Raises `InputPropertiesError` for bad input."""
+        schema = package_schema()
+        published = schema["resources"].get(resource_type, {}).get("inputProperties", {})
+        problems = list(input_problems(inputs, published, schema["types"]))
+        if problems:
+            raise property_errors(resource_type.rsplit(":", 1)[-1], problems)
         try:
             return super().construct(name, resource_type, inputs, options)
         except ComponentInitError as error:
