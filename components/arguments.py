@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pulumi
 from pulumi.errors import InputPropertiesError, InputPropertyErrorDetails
 from pydantic import BaseModel, ValidationError
+from pydantic.alias_generators import to_camel
 
 from floodplain.problem import Problem, problems_of
 from floodplain.settings_path import Location, locate
@@ -26,6 +27,8 @@ def read_args(model: type[M], args: Mapping[str, Any], *, inputs: Collection[str
     Raises `InputPropertiesError` with every problem and its camelCase property path, which the engine shows
     without a traceback in any Pulumi language.
     """
+    if not isinstance(args, Mapping):
+        raise property_errors(model.__name__, [Problem("args", "should be a map", "write its keys", args)])
     plain = _without_inputs(args, inputs)
     computed = [
         Problem(
@@ -41,6 +44,28 @@ def read_args(model: type[M], args: Mapping[str, Any], *, inputs: Collection[str
         return model.model_validate(_without_none(plain))
     except ValidationError as error:
         raise property_errors(model.__name__, problems_of(error, model)) from None
+
+
+def text_problems(args: Mapping[str, Any], key: str) -> Iterator[Problem]:
+    """What is wrong with an input that must hold a text: missing or of another type. Outputs pass."""
+    value, path = args.get(key), to_camel(key)
+    if value is None:
+        yield Problem(path, "is required", "set it")
+    elif not isinstance(value, pulumi.Output | str):
+        yield Problem(path, "should be text", "write it in quotes", value)
+
+
+def texts_problems(args: Mapping[str, Any], key: str) -> Iterator[Problem]:
+    """What is wrong with an optional input that must hold a list of texts. Outputs pass, as a whole or one by one."""
+    value, path = args.get(key), to_camel(key)
+    if value is None or isinstance(value, pulumi.Output):
+        return
+    if not isinstance(value, list | tuple) or not value:
+        yield Problem(path, "should be a list of at least one", "write a list, also for one item", value)
+        return
+    for index, item in enumerate(value):
+        if not isinstance(item, pulumi.Output | str):
+            yield Problem(f"{path}[{index}]", "should be text", "write it in quotes", item)
 
 
 def property_errors(subject: str, problems: Collection[Problem]) -> InputPropertiesError:

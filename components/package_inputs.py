@@ -21,9 +21,8 @@ def input_problems(inputs: Mapping[str, Any], properties: Schema, types: Schema,
     for key, value in inputs.items():
         where = f"{path}.{key}" if path else key
         if key not in properties:
-            yield Problem(
-                where, "is not a known key", did_you_mean(key, properties) or f"known here: {_listed(properties)}"
-            )
+            remedy = did_you_mean(key, properties) or f"known here: {', '.join(sorted(properties))}"
+            yield Problem(where, "is not a known key", remedy)
         elif value is not None:
             yield from _value_problems(value, properties[key], types, where)
 
@@ -54,4 +53,3 @@ def _made_of(expected: Schema, types: Schema) -> Schema | None:
     found = types.get(reference.removeprefix("#/types/"), {})
     properties: Schema | None = found.get("properties")
     return properties
-

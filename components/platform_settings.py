@@ -19,6 +19,7 @@ from .controllers_settings import ControllersSettings
 from .image_digest import ImageDigest
 from .karpenter_installation import KarpenterInstallation, installation_problems
 from .karpenter_settings import KarpenterSettings
+from .pool_origin import TAGS_MOST, tag_problems
 from .pool_types import admitted
 from .swap_pool import SwapPool, room_problems, stack_problems
 
@@ -65,6 +66,20 @@ class PlatformSettings(RuledSettings):
                 "is needed when the cluster keeps the Karpenter it has (installKarpenter: false)",
                 "name the IAM role its nodes use",
                 ("karpenter", "node_role_name"),
+            )
+
+    @rule("tags")
+    def _tags_suit_instances(self) -> Iterator[RuleError]:
+        yield from tag_problems(self.tags)
+
+    @rule("tags", each="pools")
+    def _tags_are_not_too_many(self, pool: SwapPool) -> Iterator[RuleError]:
+        count = len({**self.tags, **pool.tags})
+        if count > TAGS_MOST:
+            yield RuleError(
+                f"are {count} with those of the platform, and EC2 allows {TAGS_MOST} beside Karpenter's own",
+                "leave some out",
+                ("tags",),
             )
 
     @rule("protected", each="pools")

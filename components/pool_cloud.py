@@ -9,16 +9,16 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from floodplain import quantity
 from floodplain.problem import RuleError
 from floodplain.quantity import BytesText
 from floodplain.rules import RuledSettings, rule
-from floodplain.settings import Settings
 
 OLDEST_AMI = 20251023
 """The first AL2023 release whose nodeadm reads drop-in NodeConfigs (amazon-eks-ami pull request 2427).
 The drop-in takes the swap file out of the node's allocatable disk."""
 
-_ALIAS = re.compile(r"al2023@(latest|v(\d{8}))")
+_ALIAS = re.compile(r"al2023@(latest|v([0-9]{4}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])))")
 _AMI_ID = re.compile(r"ami-[0-9a-z]+")
 
 
@@ -104,6 +104,9 @@ SubnetTerms = Annotated[tuple[SelectorTerm, ...], Field(max_length=30), _terms("
 SecurityGroupTerms = Annotated[tuple[SelectorTerm, ...], Field(max_length=30), _terms("sg")]
 
 
+_AMI_ROOT_GIB = 20
+
+
 class VolumeType(StrEnum):
     """EBS volume types that suit a root volume."""
 
@@ -115,14 +118,33 @@ class VolumeType(StrEnum):
     """Provisioned IOPS."""
 
 
-class RootVolume(Settings):
+class RootVolume(RuledSettings):
     """The root EBS volume. Pods, images and swap are on the instance store, so it may be small."""
 
     size: BytesText = "30Gi"
     type: VolumeType = VolumeType.GP3
     iops: int | None = Field(default=None, ge=100)
     throughput: int | None = Field(default=None, ge=125)
-    kms_key_id: str | None = None
+    kms_key_id: str | None = Field(default=None, pattern=r"^[A-Za-z0-9:/_-]{1,2048}$")
+
+    @rule("size")
+    def _image_fits(self) -> Iterator[RuleError]:
+        if quantity.to_bytes(self.size) < _AMI_ROOT_GIB * quantity.GIB:
+            yield RuleError(
+                f"is smaller than AL2023's image, whose snapshot has {_AMI_ROOT_GIB} GiB",
+                f"set it to {_AMI_ROOT_GIB}Gi or more",
+                ("size",),
+                self.size,
+            )
+
+    @rule("type", "iops", "throughput")
+    def _performance_suits_the_type(self) -> Iterator[RuleError]:
+        if self.type is VolumeType.IO2 and self.iops is None:
+            yield RuleError("is required with type io2", "set it, or use gp3", ("iops",))
+        if self.type is VolumeType.GP2 and self.iops is not None:
+            yield RuleError("cannot be set for gp2, where it follows from the size", "use gp3", ("iops",), self.iops)
+        if self.type is not VolumeType.GP3 and self.throughput is not None:
+            yield RuleError("can be set for gp3 only", "use gp3, or leave it out", ("throughput",), self.throughput)
 
     def mapping(self) -> dict[str, object]:
         """EC2NodeClass blockDeviceMappings entry; AL2023's root device is /dev/xvda."""

@@ -18,11 +18,15 @@ from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText
 from floodplain.rules import RuledSettings, rule
 
-_PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?|100)%")
-
+_PERCENT = re.compile(r"([0-9]{1,2}(?:\.[0-9]+)?|100)%")
 
 # Where the disk rule of a pool ends: swap, ephemeral storage and images together fill at most 85 % of the NVMe.
 _DISK_PERCENT = 85
+
+
+# Pods' files, images and swap share one disk, so that nodefs and imagefs are the same.
+_MOST_PERCENT = {"nodefs.available": 100 - _DISK_PERCENT, "imagefs.available": 100 - _DISK_PERCENT}
+_MOST_OF_THE_REST = 50
 
 
 def _threshold_problems(key: str, thresholds: Mapping[str, str]) -> Iterator[RuleError]:
@@ -31,16 +35,15 @@ def _threshold_problems(key: str, thresholds: Mapping[str, str]) -> Iterator[Rul
             yield RuleError("is not an eviction signal", f"known: {', '.join(EVICTION_SIGNALS)}", (key, signal), value)
             continue
         match = _PERCENT.fullmatch(value)
-        if match and signal == "nodefs.available" and float(match[1]) > 100 - _DISK_PERCENT:
+        most = _MOST_PERCENT.get(signal, _MOST_OF_THE_REST)
+        if match and float(match[1]) > most:
+            used = f"used as planned, up to {_DISK_PERCENT} % of its disk" if signal in _MOST_PERCENT else "hardly used"
             yield RuleError(
-                f"would evict pods of a node whose disk is used as planned, up to {_DISK_PERCENT} %",
-                f"set it to at most {100 - _DISK_PERCENT}%",
-                (key, signal),
-                value,
+                f"would evict pods of a node that is {used}", f"set it to at most {most}%", (key, signal), value
             )
         if match:
             continue
-        if signal == "nodefs.available":
+        if signal in _MOST_PERCENT:
             yield RuleError("is no percentage, and the pool's disks differ in size", "write 10%", (key, signal), value)
             continue
         try:
@@ -91,6 +94,11 @@ class KubeletSettings(RuledSettings):
                 if resource not in RESERVABLE:
                     known = f"known: {', '.join(RESERVABLE)}"
                     yield RuleError("is not a resource that can be reserved", known, (key, resource), value)
+                    continue
+                try:
+                    (quantity.to_millicores if resource == "cpu" else quantity.to_bytes)(value)
+                except RuleError as error:
+                    yield RuleError(error.rule, error.remedy, (key, resource), value)
         if "ephemeral-storage" in self.system_reserved:
             yield RuleError(
                 "is computed on each node from its swap file",

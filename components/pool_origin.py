@@ -73,3 +73,15 @@ def object_problems(pool: SwapPool) -> Iterator[RuleError]:
             path = setting_behind(violation.path)
             rule = violation.rule if path else f"{violation.rule} ({manifest['kind']} {violation.path})"
             yield RuleError(rule, violation.remedy, path, violation.value)
+
+
+# EC2 allows 50 tags a resource; Karpenter and EKS put up to ten of their own.
+TAGS_MOST = 40
+
+
+def tag_problems(tags: Mapping[str, str]) -> Iterator[RuleError]:
+    """What Karpenter or EC2 would refuse of tags of instances, at `tags`."""
+    manifest = {"apiVersion": pool_objects.NODE_CLASS_API, "kind": "EC2NodeClass", "spec": {"tags": dict(tags)}}
+    for violation in crd.violations(manifest):
+        if violation.path.startswith("spec.tags"):
+            yield RuleError(violation.rule, violation.remedy, setting_behind(violation.path), violation.value)

@@ -5,7 +5,6 @@ Pure: the same answer at preview and at `up`, from the catalogue that ships with
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -13,7 +12,7 @@ from functools import cache
 
 from floodplain import catalogue, quantity
 from floodplain.catalogue import Allocatable, InstanceType, KubeletReserves
-from floodplain.problem import RuleError
+from floodplain.problem import RuleError, did_you_mean
 from floodplain.swap import family_fits
 
 from .pool_kubelet import KubeletSettings
@@ -99,11 +98,10 @@ def _family_problem(
 ) -> tuple[str, str] | None:
     types = by_family().get(family)
     if not types:
-        near = difflib.get_close_matches(family, by_family(), n=1)
-        meant = f"did you mean `{near[0]}`? " if near else ""
+        meant = did_you_mean(family, by_family())
         return (
             "has no instance store, or is not in the catalogue",
-            f"{meant}`python -m floodplain catalogue show` lists the families with local NVMe",
+            f"{meant}{' ' if meant else ''}`python -m floodplain catalogue show` lists the families with local NVMe",
         )
     if types[0].storage == "hdd":
         return "has spinning disks, too slow for swap", "choose a family with NVMe SSD"

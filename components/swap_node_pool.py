@@ -7,15 +7,16 @@ from pulumi import Input, Output, ResourceOptions
 from pydantic.alias_generators import to_camel
 
 from floodplain import duration, pools
-from floodplain.problem import Problem, RuleError
+from floodplain.problem import Problem
 
 from . import pool_objects
-from .arguments import property_errors, read_args
+from .arguments import property_errors, read_args, text_problems, texts_problems
+from .cloud_names import role_name_problems
 from .cluster_args import ClusterArgs
 from .kubernetes_object import kubernetes_object
 from .pool_args import SwapPoolArgs
 from .pool_document import pool_document
-from .swap_pool import SwapNodePoolSettings, SwapPool, role_name
+from .swap_pool import SwapNodePoolSettings, SwapPool
 
 DRAIN_MARGIN_SECONDS = 3600
 
@@ -61,6 +62,7 @@ class SwapNodePool(pulumi.ComponentResource):
     def __init__(self, name: str, args: SwapNodePoolArgs, opts: Optional[ResourceOptions] = None) -> None:
         super().__init__("floodplain:index:SwapNodePool", name, {}, opts)
         settings = read_args(SwapNodePoolSettings, args, inputs=("node_role_name", "subnet_ids", "security_group_ids"))
+        _check_inputs(args)
         pool, cluster = settings.pool, settings.cluster
         role = _checked_role(args["node_role_name"])
         subnets, groups = _id_terms(args.get("subnet_ids")), _id_terms(args.get("security_group_ids"))
@@ -120,16 +122,24 @@ def _id_terms(ids: Any) -> Any:
     return None if ids is None else Output.from_input(ids).apply(lambda known: [{"id": one} for one in known])
 
 
+def _check_inputs(args: SwapNodePoolArgs) -> None:
+    """Refuse inputs of a wrong kind while they are plain."""
+    problems = [
+        *text_problems(args, "node_role_name"),
+        *texts_problems(args, "subnet_ids"),
+        *texts_problems(args, "security_group_ids"),
+    ]
+    if problems:
+        raise property_errors("SwapNodePool", problems)
+
+
 def _checked_role(role: Any) -> Any:
     """Refuse an ARN at once when the value is plain, and when it becomes known otherwise."""
-    if isinstance(role, str):
-        return _role_or_error(role)
-    return Output.from_input(role).apply(_role_or_error)
+    return _role_or_error(role) if isinstance(role, str) else Output.from_input(role).apply(_role_or_error)
 
 
 def _role_or_error(role: str) -> str:
-    try:
-        return role_name(role)
-    except RuleError as error:
-        problem = Problem("nodeRoleName", error.rule, error.remedy, role)
-        raise property_errors("SwapNodePool", [problem]) from None
+    problems = [Problem("nodeRoleName", error.rule, error.remedy, role) for error in role_name_problems(role)]
+    if problems:
+        raise property_errors("SwapNodePool", problems)
+    return role

@@ -13,14 +13,15 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from floodplain import quantity
+from floodplain import duration, quantity
 from floodplain.duration import Duration
-from floodplain.pools import DOMAIN, POOL_LABEL
+from floodplain.pools import POOL_LABEL
 from floodplain.problem import RuleError
 from floodplain.quantity import BytesText
 from floodplain.rules import WHOLE, RuledSettings, rule
 from floodplain.settings import Settings
 
+from . import crd
 from .cluster import ClusterVersions
 from .image_digest import ImageDigest
 from .pool_boot import boot_problems
@@ -34,10 +35,9 @@ PAUSE_IMAGE = "registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff
 """Kubernetes' pause image, pinned by digest (multi-architecture)."""
 
 # "floodplain-headroom-" and a pool name must fit a DNS label of 63 characters.
+_KUBERNETES_OWN = re.compile(r"(.+\.)?(kubernetes|k8s)\.io")
 _ZONE = re.compile(r"[a-z]{2,}(-[a-z]+)+-\d+(-[a-z]+-\d+)*[a-z]")
 _POOL_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
-_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
-_LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
 def _pool_name(name: str) -> str:
@@ -49,32 +49,22 @@ def _pool_name(name: str) -> str:
 
 
 def _label_value(value: str) -> str:
-    if not _LABEL_VALUE.fullmatch(value):
-        raise RuleError("is not a label value", "use at most 63 letters, digits, dots, dashes and underscores")
+    wrong = crd.label_value(value)
+    if wrong:
+        raise RuleError(wrong, "correct it")
     return value
 
 
 def _label_key(key: str) -> str:
-    if not _LABEL_KEY.fullmatch(key):
-        raise RuleError("is not a label key", f"write [domain/]name, such as {DOMAIN}/pool")
+    wrong = crd.qualified_name(key)
+    if wrong:
+        raise RuleError(wrong, f"write [domain/]name, such as {POOL_LABEL}")
     return key
-
-
-def role_name(role: str) -> str:
-    if role.startswith("arn:"):
-        raise RuleError(
-            "is an ARN; Karpenter compares role names and would never match it",
-            f"write the name: {role.rsplit('/', 1)[-1]}",
-        )
-    if not re.fullmatch(r"[\w+=,.@-]{1,64}", role):
-        raise RuleError("is not a role name", "use 1 to 64 letters, digits and +=,.@-_")
-    return role
 
 
 PoolName = Annotated[str, AfterValidator(_pool_name)]
 LabelValue = Annotated[str, AfterValidator(_label_value)]
 LabelKey = Annotated[str, AfterValidator(_label_key)]
-RoleName = Annotated[str, AfterValidator(role_name)]
 
 
 class CapacityType(StrEnum):
@@ -221,6 +211,31 @@ class SwapPool(RuledSettings):
         for key, value in self.labels.items():
             if key == POOL_LABEL:
                 yield RuleError("is a label that is set for you", "remove it", ("labels", key), value)
+            elif _KUBERNETES_OWN.fullmatch(key.partition("/")[0]) and key != "kubernetes.io/hostname":
+                yield RuleError(
+                    "is in Kubernetes' own domain, whose labels say what a node is",
+                    "use a domain of your own",
+                    ("labels", key),
+                    value,
+                )
+
+    @rule("taint")
+    def _taint_is_free(self) -> Iterator[RuleError]:
+        domain = self.node_taint.key.partition("/")[0] if self.taint else ""
+        if _KUBERNETES_OWN.fullmatch(domain) or domain.endswith("karpenter.sh"):
+            yield RuleError(
+                "is a taint that Kubernetes or Karpenter sets and removes itself",
+                "use a domain of your own, or leave the taint out",
+                ("taint", "key"),
+                self.node_taint.key,
+            )
+
+    @rule("longest_job")
+    def _jobs_take_time(self) -> Iterator[RuleError]:
+        if duration.parse(self.longest_job) == 0:
+            yield RuleError(
+                "is no time at all", "write how long a job may run, such as 24h", ("longest_job",), self.longest_job
+            )
 
     @rule("zones")
     def _zones_have_the_form_of_zones(self) -> Iterator[RuleError]:
@@ -260,7 +275,8 @@ class SwapPool(RuledSettings):
             vcpus=self.vcpus,
             swap_ratio=self.swap.ratio,
             disk_per_memory=self.disk.per_memory,
-            images_bytes=quantity.to_bytes(self.disk.images),
+            images_bytes=quantity.to_bytes(self.disk.images)
+            + quantity.to_bytes(self.kubelet.kube_reserved.get("ephemeral-storage", "0")),
         )
 
 
@@ -279,10 +295,19 @@ def room_problems(pool: SwapPool, overhead_percent: float) -> Iterator[RuleError
     """Sizes on which nothing is left for a job. `overhead_percent` is Karpenter's vmMemoryOverheadPercent."""
     taken = quantity.to_bytes(pool.headroom) + quantity.to_bytes(pool.overhead)
     for kind in admitted(pool.families, pool.architecture, pool.vcpus):
-        offered = allocatable(kind, pool.kubelet, overhead_percent).memory_bytes
-        if offered <= taken:
+        offered = allocatable(kind, pool.kubelet, overhead_percent)
+        if offered.cpu_millicores <= 0:
             yield RuleError(
-                f"leaves no memory for a job on {kind.name}, which has {offered // quantity.MIB} MiB for pods",
+                f"leaves no CPU for a job on {kind.name}, which has {kind.vcpu}",
+                "reserve less, or leave the size out of vcpus",
+                ("kubelet", "kube_reserved"),
+                dict(pool.kubelet.kube_reserved),
+            )
+            return
+        if offered.memory_bytes <= taken:
+            yield RuleError(
+                f"leaves no memory for a job on {kind.name}, which has {offered.memory_bytes // quantity.MIB} MiB "
+                "for pods",
                 "lower headroom, overhead or what kubelet reserves, or leave the size out of vcpus",
                 ("headroom",),
                 pool.headroom,

@@ -122,10 +122,24 @@ REFUSALS: list[tuple[str, Callable[[], Any], list[tuple[str, str]]]] = [
         [
             (
                 "nodeRoleName",
-                "nodeRoleName: 'arn:aws:iam::111122223333:role/nodes' is an ARN; Karpenter compares role names and "
-                "would never match it; write the name: nodes",
+                "nodeRoleName: 'arn:aws:iam::111122223333:role/nodes' is an ARN, while Karpenter compares names "
+                "and makes instance profiles without end; write the role's name: nodes",
             )
         ],
+    ),
+    (
+        "inputs of the wrong kind",
+        lambda: args(node_role_name=5, subnet_ids="subnet-1", security_group_ids=["sg-1", None]),
+        [
+            ("nodeRoleName", "nodeRoleName: 5 should be text; write it in quotes"),
+            ("subnetIds", "subnetIds: 'subnet-1' should be a list of at least one; write a list, also for one item"),
+            ("securityGroupIds[1]", "securityGroupIds[1]: None should be text; write it in quotes"),
+        ],
+    ),
+    (
+        "no role",
+        lambda: args(node_role_name=None),
+        [("nodeRoleName", "nodeRoleName: is required; set it")],
     ),
     (
         "an unpinned image in a protected stack",

@@ -186,6 +186,17 @@ RULES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
+        stack(tags={"kubernetes.io/cluster/x": "owned"}),
+        ["floodplain:tags.kubernetes.io/cluster/x: is set by Karpenter itself; leave it out"],
+    ),
+    (
+        stack(pools__0__kubelet={"kubeReserved": {"cpu": "10"}}),
+        [
+            "floodplain:pools[0].kubelet.kubeReserved: {'cpu': '10'} leaves no CPU for a job on r6id.large, which "
+            "has 2; reserve less, or leave the size out of vcpus"
+        ],
+    ),
+    (
         stack(pools__0__zones=["us-east-1a"]),
         ["floodplain:pools[0].zones[0]: 'us-east-1a' is not in the region eu-central-1; correct it"],
     ),

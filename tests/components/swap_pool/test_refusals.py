@@ -161,13 +161,69 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"kubelet": {"imageGcHighThresholdPercent": 20, "evictionHard": {"nodefs.available": "60%", "x": "1"}}},
         [
-            "kubelet.evictionHard.nodefs.available: '60%' would evict pods of a node whose disk is used as planned, up "
-            "to 85 %; set it to at most 15%",
+            "kubelet.evictionHard.nodefs.available: '60%' would evict pods of a node that is used as planned, up "
+            "to 85 % of its disk; set it to at most 15%",
             "kubelet.evictionHard.x: '1' is not an eviction signal; known: memory.available, nodefs.available, "
             "nodefs.inodesFree, imagefs.available, imagefs.inodesFree, pid.available",
             "kubelet.imageGcLowThresholdPercent: 80 must be below imageGcHighThresholdPercent (20); lower it",
             "kubelet.imageGcHighThresholdPercent: 20 would collect images on a node whose disk is used as planned, up "
             "to 85 %; set it to 85 or more",
+        ],
+    ),
+    (
+        {"kubelet": {"evictionHard": {"imagefs.available": "50%", "pid.available": "99%"}}},
+        [
+            "kubelet.evictionHard.imagefs.available: '50%' would evict pods of a node that is used as planned, up "
+            "to 85 % of its disk; set it to at most 15%",
+            "kubelet.evictionHard.pid.available: '99%' would evict pods of a node that is hardly used; "
+            "set it to at most 50%",
+        ],
+    ),
+    (
+        {"kubelet": {"kubeReserved": {"ephemeral-storage": "1Ti"}}},
+        [
+            "families[0]: 'r6id' cannot hold the swap: r6id.large lacks 998.6 GiB of disk for swap of 2 x 16.0 GiB, "
+            "ephemeral storage and images within 85 % of 118 GB; lower swap.ratio to at most 0.00, "
+            "lower disk.perMemory or disk.images, or choose a family with more NVMe"
+        ],
+    ),
+    ({"longestJob": "0s"}, ["longestJob: '0s' is no time at all; write how long a job may run, such as 24h"]),
+    (
+        {"taint": {"key": "karpenter.sh/disrupted", "value": "x"}},
+        [
+            "taint.key: 'karpenter.sh/disrupted' is a taint that Kubernetes or Karpenter sets and removes itself; "
+            "use a domain of your own, or leave the taint out"
+        ],
+    ),
+    (
+        {"labels": {"topology.kubernetes.io/zone": "x"}},
+        [
+            "labels.topology.kubernetes.io/zone: 'x' is in Kubernetes' own domain, whose labels say what a node is; "
+            "use a domain of your own"
+        ],
+    ),
+    (
+        {"rootVolume": {"size": "1Gi", "type": "io2"}},
+        [
+            "rootVolume.size: '1Gi' is smaller than AL2023's image, whose snapshot has 20 GiB; set it to 20Gi or more",
+            "rootVolume.iops: is required with type io2; set it, or use gp3",
+        ],
+    ),
+    (
+        {"rootVolume": {"kmsKeyId": "a b"}},
+        ["rootVolume.kmsKeyId: 'a b' string should match pattern '^[A-Za-z0-9:/_-]{1,2048}$'"],
+    ),
+    (
+        {"ami": {"alias": "al2023@v99999999"}},
+        [
+            "ami.alias: 'al2023@v99999999' is not an AL2023 alias; "
+            "write al2023@vYYYYMMDD; swap is set up by AL2023's nodeadm"
+        ],
+    ),
+    (
+        {"kubelet": {"systemReserved": {"memory": "500m"}}},
+        [
+            "kubelet.systemReserved.memory: '500m' is not a whole number of bytes; `m` means a thousandth: write 500M (decimal) or 500Mi (binary)"
         ],
     ),
     (
