@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from floodplain import duration, quantity
 from floodplain.pools import POOL_LABEL, PoolDocument, PoolLimits, PoolTaint, pool_type
 
@@ -10,6 +12,7 @@ from .pool_types import admitted, reserves
 from .swap_pool import SwapPool
 
 
+@lru_cache(maxsize=256)
 def pool_document(pool: SwapPool, cluster: ClusterVersions) -> PoolDocument:
     """The pool in bytes, millicores and seconds, with every instance type it may launch."""
     taint = pool.node_taint

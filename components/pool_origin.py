@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from floodplain.problem import RuleError
@@ -65,8 +66,13 @@ def setting_behind(property_path: str) -> Location:
     return (*setting, *(int(step["index"]) if step["index"] else step["text"] or step["key"] for step in steps))
 
 
-def object_problems(pool: SwapPool) -> Iterator[RuleError]:
+@lru_cache(maxsize=256)
+def object_problems(pool: SwapPool) -> tuple[RuleError, ...]:
     """What Karpenter's definitions refuse of the objects that the pool becomes, by the pool's keys."""
+    return tuple(_object_problems(pool))
+
+
+def _object_problems(pool: SwapPool) -> Iterator[RuleError]:
     objects = (pool_objects.node_pool(pool), pool_objects.node_class(pool, _SOME_CLUSTER, "some-role"))
     for manifest in objects:
         for violation in crd.violations(manifest):

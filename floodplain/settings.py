@@ -15,3 +15,7 @@ class Settings(BaseModel):
         validate_default=True,
         use_enum_values=False,
     )
+
+    def __hash__(self) -> int:
+        """Settings are values: equal ones hash alike, maps in them included, so that what follows can be cached."""
+        return hash(self.model_dump_json())

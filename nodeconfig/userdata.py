@@ -8,6 +8,8 @@ by kubelet's Restart=, and FailureAction= ends the machine.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from floodplain.problem import RuleError
 from floodplain.quantity import to_bytes
 
@@ -63,6 +65,7 @@ def boot_script(settings: BootSettings, paths: NodePaths) -> str:
     )
 
 
+@lru_cache(maxsize=128)
 def user_data(settings: BootSettings, *, root: str = "") -> str:
     """The whole user data, at most 12 KiB of ASCII; the same settings give the same bytes.
 

@@ -223,7 +223,8 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"kubelet": {"systemReserved": {"memory": "500m"}}},
         [
-            "kubelet.systemReserved.memory: '500m' is not a whole number of bytes; `m` means a thousandth: write 500M (decimal) or 500Mi (binary)"
+            "kubelet.systemReserved.memory: '500m' is not a whole number of bytes; "
+            "`m` means a thousandth: write 500M (decimal) or 500Mi (binary)"
         ],
     ),
     (
