@@ -59,9 +59,9 @@ def edited() -> str:
             text = text.replace(old, new, 1)
         return text
 
-    before = render("prod", ROOT, twice=False)
+    before = render("prod", ROOT)
     with _program(edit) as root:
-        after = render("prod", root, twice=False)
+        after = render("prod", root)
     diff = compare(concealed(before.apply), concealed(after.apply), name="main")
     lines = terminal.text(build(after, (), diff), width=WIDTH).splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith("Against main"))
@@ -72,7 +72,7 @@ def faults() -> str:
     """What the preview says to `FAULTY`."""
     with _program(lambda text: FAULTY) as root:
         try:
-            render("prod", root, twice=False)
+            render("prod", root)
         except PreviewError as error:
             return _block("\n".join(error.lines).splitlines())
     raise ValueError("the faulty stack file of the docs has no faults any more")
