@@ -8,6 +8,7 @@ component makes resources from it.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .iam_document import Statement, document
@@ -53,15 +54,28 @@ RULES = (
 """All that Karpenter 1.14 reads (its messages package; the last since 1.10)."""
 
 
-def queue_policy(queue_arn: str) -> str:
-    """Who may use the queue: EventBridge and SQS send to it, and nobody without TLS."""
+def queue_policy(queue_arn: str, rule_arns: Sequence[str], account_id: str) -> str:
+    """Who may use the queue: EventBridge for these rules, SQS for this account, and nobody without TLS.
+
+    Service principals act for whoever asks them, so that without a condition a rule of any account could fill the
+    queue and have nodes drained. That SQS may send is upstream's, which does not say what for.
+    """
     statements: list[Statement] = [
         {
             "Sid": "EventsToQueue",
             "Effect": "Allow",
-            "Principal": {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]},
+            "Principal": {"Service": "events.amazonaws.com"},
             "Action": "sqs:SendMessage",
             "Resource": queue_arn,
+            "Condition": {"ArnEquals": {"aws:SourceArn": list(rule_arns)}},
+        },
+        {
+            "Sid": "SqsToQueue",
+            "Effect": "Allow",
+            "Principal": {"Service": "sqs.amazonaws.com"},
+            "Action": "sqs:SendMessage",
+            "Resource": queue_arn,
+            "Condition": {"StringEquals": {"aws:SourceAccount": account_id}},
         },
         {
             "Sid": "OnlyEncrypted",

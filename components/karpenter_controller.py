@@ -217,7 +217,7 @@ class KarpenterController(pulumi.ComponentResource):
         policy = aws.sqs.QueuePolicy(
             f"{name}-queue-policy",
             queue_url=queue.url,
-            policy=queue_policy(plan.queue_arn),
+            policy=queue_policy(plan.queue_arn, plan.rule_arns, plan.cluster.account_id),
             region=plan.cluster.region,
             opts=self._child(),
         )

@@ -83,6 +83,11 @@ class KarpenterInstallation(RuledSettings):
         return [self.rule_name(rule.key) for rule in RULES] if self.karpenter.interruption else []
 
     @property
+    def rule_arns(self) -> list[str]:
+        """ARNs of the event rules, which are on the account's default bus."""
+        return [self.cluster.place.regional("events", f"rule/{name}") for name in self.rule_names]
+
+    @property
     def policy_scope(self) -> PolicyScope:
         queue = self.queue_arn if self.karpenter.interruption else None
         return PolicyScope(self.cluster.place, self.cluster.name, self.node_role_arn, queue)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterator
 
 from pulumi_policy import Policy, ResourceValidationArgs, Severity, StackValidationArgs
@@ -10,7 +11,7 @@ from pulumi_policy import Policy, ResourceValidationArgs, Severity, StackValidat
 from .iam_documents import Document, Role, Statement, documents, has_documents
 from .interruption_parts import is_karpenter_chart
 from .kinds import is_chart
-from .proxies import Unknowns, shown
+from .proxies import Unknowns, get, shown, texts
 from .rule import About, of_type, resource_rule, resources_of, stack_rule
 
 # Verbs that only look. Whatever else an action does counts as writing.
@@ -24,6 +25,21 @@ _SECRET_READS = (
     "ssm:getparametersbypath",
 )
 _LAUNCHES = ("ec2:createfleet", "ec2:runinstances")
+_SERVICE = re.compile(r"[a-z0-9.-]+\.amazonaws\.com(\.cn)?")
+_SOURCES = ("aws:sourcearn", "aws:sourceaccount", "aws:sourceorgid", "aws:sourceorgpaths")
+# What is attached here gets the whole account, or can give itself that.
+_ADMINISTRATOR = re.compile(r"arn:aws[a-z-]*:iam::aws:policy/(AdministratorAccess|PowerUserAccess|IAMFullAccess)")
+# Where policies are attached by ARN.
+_ATTACHMENTS = {
+    "aws:iam/role:Role": "managedPolicyArns",
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": "policyArn",
+    "aws:iam/rolePolicyAttachmentsExclusive:RolePolicyAttachmentsExclusive": "policyArns",
+    "aws:iam/policyAttachment:PolicyAttachment": "policyArn",
+    "aws:iam/userPolicyAttachment:UserPolicyAttachment": "policyArn",
+    "aws:iam/userPolicyAttachmentsExclusive:UserPolicyAttachmentsExclusive": "policyArns",
+    "aws:iam/groupPolicyAttachment:GroupPolicyAttachment": "policyArn",
+    "aws:iam/groupPolicyAttachmentsExclusive:GroupPolicyAttachmentsExclusive": "policyArns",
+}
 _WANTED_FROM_1_12 = "ec2:DescribeInstanceStatus"
 
 
@@ -95,6 +111,29 @@ def unscoped_writes(args: ResourceValidationArgs) -> Iterator[str]:
             yield f"{where} allows everybody (Principal *) without a condition; name the principal"
 
 
+def confused_deputies(args: ResourceValidationArgs) -> Iterator[str]:
+    """Services that may use a resource for whoever asks them, from any account."""
+    for document, statement in _allowed(args):
+        if document.role is not Role.RESOURCE:
+            continue
+        if any(condition.key in _SOURCES and condition.narrows for condition in statement.conditions):
+            continue
+        services = [name for name in statement.principals if _SERVICE.fullmatch(name)]
+        if services:
+            yield (
+                f"{document.where}: {statement.label} lets {', '.join(services)} act for any account; "
+                "add a condition on aws:SourceArn or aws:SourceAccount"
+            )
+
+
+def administrators(args: ResourceValidationArgs) -> Iterator[str]:
+    """Policies of AWS that give whoever has them the account."""
+    key = _ATTACHMENTS[args.resource_type]
+    for arn in texts(get(args.props, key)):
+        if _ADMINISTRATOR.fullmatch(arn):
+            yield f"{key}: {shown(arn)} gives away the whole account; attach a policy that names what is needed"
+
+
 def outdated_karpenter_permissions(args: StackValidationArgs) -> Iterator[tuple[str, str | None]]:
     """Karpenter's permissions in the stack, without the one that version 1.12 and later cannot do without."""
     unknowns = Unknowns()
@@ -160,6 +199,27 @@ POLICIES: list[Policy] = [
         ),
         of_type(has_documents),
         unscoped_writes,
+    ),
+    resource_rule(
+        About(
+            name="iam-no-administrators",
+            description="AdministratorAccess, PowerUserAccess and IAMFullAccess are attached to nothing: what runs on a "
+            "node can use the node's role.",
+            remedy="Attach a policy that names the actions and resources that are needed.",
+            severity=Severity.CRITICAL,
+        ),
+        of_type(_ATTACHMENTS.__contains__),
+        administrators,
+    ),
+    resource_rule(
+        About(
+            name="iam-services-act-for-somebody-known",
+            description="Where a resource's policy lets an AWS service in, a condition says for which resource, account "
+            "or organization it acts; without one anybody's events reach the resource (the confused deputy).",
+            remedy="Add a condition on aws:SourceArn, or on aws:SourceAccount where the ARN is not known.",
+        ),
+        of_type(has_documents),
+        confused_deputies,
     ),
     stack_rule(
         About(

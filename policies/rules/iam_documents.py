@@ -41,8 +41,23 @@ _PLACES: Mapping[str, tuple[tuple[Path, Role], ...]] = {
 
 
 @dataclass(frozen=True)
+class Condition:
+    """One key of a condition: `StringEquals`, `aws:SourceAccount` (in lower case) and the values."""
+
+    operator: str
+    key: str
+    values: tuple[str, ...]
+
+    @property
+    def narrows(self) -> bool:
+        """Whether the key must be there and be one of the values."""
+        plain = self.operator.rsplit(":", 1)[-1].lower()
+        return plain.startswith(("string", "arn")) and "not" not in plain and not plain.endswith("ifexists")
+
+
+@dataclass(frozen=True)
 class Statement:
-    """One statement, with every "one or many" spelled as many. `conditions` tells whether there are any."""
+    """One statement, with every "one or many" spelled as many."""
 
     label: str
     allows: bool
@@ -51,7 +66,7 @@ class Statement:
     resources: tuple[str, ...]
     not_resources: tuple[str, ...]
     principals: tuple[str, ...]
-    conditions: bool
+    conditions: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
@@ -113,5 +128,9 @@ def _statement(item: object, position: int) -> Statement:
         resources=texts(get(item, "Resource")),
         not_resources=texts(get(item, "NotResource")),
         principals=named,
-        conditions=bool(mapping(get(item, "Condition"))),
+        conditions=tuple(
+            Condition(operator, key.lower(), texts(values))
+            for operator, keys in mapping(get(item, "Condition")).items()
+            for key, values in mapping(keys).items()
+        ),
     )

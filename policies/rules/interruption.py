@@ -6,12 +6,13 @@ that powers itself off is replaced at once only if the message arrives.
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterator
 
 from pulumi_policy import Policy, PolicyResource, StackValidationArgs
 
-from .iam_documents import documents
-from .interruption_parts import EVENTS, Parts, read_parts, refers
+from .iam_documents import Statement, documents
+from .interruption_parts import EVENTS, HeardRule, Parts, read_parts, refers
 from .proxies import Unknowns, get, shown, text, texts
 from .rule import About, stack_rule
 
@@ -82,25 +83,52 @@ def _queue(parts: Parts, named: list[tuple[PolicyResource, str]]) -> Found:
                     yield f"event rule {rule.resource.name} does not send to {queue.name}", rule.resource.urn
 
 
-def _lets_events_in(holder: PolicyResource) -> bool:
-    return any(
-        statement.allows
-        and _EVENTBRIDGE in statement.principals
-        and any(action.lower() in _SEND for action in statement.actions)
-        for document in documents(holder.resource_type, holder.props)
-        for statement in document.statements or ()
-    )
+def _letting_events_in(holder: PolicyResource) -> Iterator[Statement]:
+    for document in documents(holder.resource_type, holder.props):
+        for statement in document.statements or ():
+            if (
+                statement.allows
+                and _EVENTBRIDGE in statement.principals
+                and any(action.lower() in _SEND for action in statement.actions)
+            ):
+                yield statement
+
+
+def _lets_in(statement: Statement, rule: HeardRule) -> bool:
+    """Whether the condition on the source, if there is one, takes the events of that rule; its name decides."""
+    with Unknowns():
+        name = text(get(rule.resource.props, "name"))
+        for condition in statement.conditions:
+            if name is not None and condition.key == "aws:sourcearn" and condition.narrows:
+                if not any(_names(value, name) for value in condition.values):
+                    return False
+    return True
+
+
+def _names(arn: str, rule: str) -> bool:
+    """Whether the ARN, which may hold wildcards, is one of that rule on any bus."""
+    _, found, path = arn.partition(":rule/")
+    return fnmatch.fnmatchcase(rule, path.rsplit("/", 1)[-1]) if found else "*" in arn
 
 
 def _queue_policy(parts: Parts, unknowns: Unknowns) -> Found:
     for queue in parts.queues:
         unread = Unknowns()
-        allowed = False
+        allowed: list[Statement] = []
         with unread:
-            allowed = _lets_events_in(queue)
+            allowed.extend(_letting_events_in(queue))
         for policy in parts.queue_policies:
             with unread:
-                allowed = allowed or (refers(policy, "queueUrl", queue, "url", "id") and _lets_events_in(policy))
+                if refers(policy, "queueUrl", queue, "url", "id"):
+                    allowed.extend(_letting_events_in(policy))
+        if allowed and not unread:
+            for rule in parts.rules:
+                if queue.urn in rule.queue_urns and not any(_lets_in(statement, rule) for statement in allowed):
+                    yield (
+                        f"queue {queue.name} does not take the events of rule {rule.resource.name}: no aws:SourceArn "
+                        "in its policy is that rule's; add its ARN",
+                        queue.urn,
+                    )
         if allowed:
             continue
         if not unread:

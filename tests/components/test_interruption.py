@@ -4,12 +4,14 @@ import json
 
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
+import pytest
 
 from components.interruption import QUEUE_RETENTION_SECONDS, RULES, queue_policy
 from preview.recording import Recording
 from tests.components.karpenter_program import Render, program, refusals, values
 
 ARN = "arn:aws:sqs:eu-central-1:123456789012:Karpenter-prod"
+RULE_ARNS = [f"arn:aws:events:eu-central-1:123456789012:rule/Karpenter-{rule.key}-prod" for rule in RULES]
 
 
 def test_all_five_events_that_karpenter_reads_have_a_rule() -> None:
@@ -30,16 +32,25 @@ def test_no_key_continues_another_so_that_rule_names_stay_apart() -> None:
     assert [(one, other) for one in keys for other in keys if other.startswith(f"{one}-")] == []
 
 
-def test_the_queue_takes_messages_of_both_services_and_only_over_tls() -> None:
-    assert json.loads(queue_policy(ARN)) == {
+def test_the_queue_takes_messages_of_both_services_for_us_alone_and_only_over_tls() -> None:
+    assert json.loads(queue_policy(ARN, RULE_ARNS, "123456789012")) == {
         "Version": "2012-10-17",
         "Statement": [
             {
                 "Sid": "EventsToQueue",
                 "Effect": "Allow",
-                "Principal": {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]},
+                "Principal": {"Service": "events.amazonaws.com"},
                 "Action": "sqs:SendMessage",
                 "Resource": ARN,
+                "Condition": {"ArnEquals": {"aws:SourceArn": RULE_ARNS}},
+            },
+            {
+                "Sid": "SqsToQueue",
+                "Effect": "Allow",
+                "Principal": {"Service": "sqs.amazonaws.com"},
+                "Action": "sqs:SendMessage",
+                "Resource": ARN,
+                "Condition": {"StringEquals": {"aws:SourceAccount": "123456789012"}},
             },
             {
                 "Sid": "OnlyEncrypted",
@@ -73,7 +84,8 @@ def interruption_gaps(recording: Recording) -> list[str]:
         for policy in recording.of(":QueuePolicy")
         for statement in json.loads(policy.inputs["policy"])["Statement"]
         if statement["Effect"] == "Allow"
-        for service in statement["Principal"]["Service"]
+        for given in [statement["Principal"]["Service"]]
+        for service in ([given] if isinstance(given, str) else given)
     }
     targeted = {target.inputs["rule"] for target in recording.of(":EventTarget")}
     gaps = [f"no rule for {kind}" for kind in sorted(wanted - heard)]
@@ -121,6 +133,20 @@ def test_every_target_and_the_queue_policy_mean_the_one_queue(render: Render) ->
     assert {s["Resource"] for s in json.loads(recording.one(":QueuePolicy").inputs["policy"])["Statement"]} == {arn}
     assert recording.one("KarpenterController").outputs["queueArn"] == arn
     assert values(recording)["settings"]["interruptionQueue"] == "Karpenter-prod"
+
+
+@pytest.mark.parametrize("name", ["prod", "P" * 100])
+def test_eventbridge_may_send_for_the_five_rules_of_the_stack_and_no_other(render: Render, name: str) -> None:
+    recording = render(program({"name": name, "region": "cn-north-1"}))
+    (condition,) = [
+        statement["Condition"]["ArnEquals"]["aws:SourceArn"]
+        for statement in json.loads(recording.one(":QueuePolicy").inputs["policy"])["Statement"]
+        if statement["Sid"] == "EventsToQueue"
+    ]
+    assert sorted(condition) == sorted(
+        f"arn:aws-cn:events:cn-north-1:111122223333:rule/{rule.inputs['name']}" for rule in recording.of(":EventRule")
+    )
+    assert len(set(condition)) == len(RULES)
 
 
 def test_without_interruption_none_of_its_parts_remains(render: Render) -> None:

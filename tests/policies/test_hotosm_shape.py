@@ -12,6 +12,7 @@ WEAK_POINTS = [
     ("a", "no end of a node whose swap failed", "failed-swap-ends-the-node-in-protected-stacks", "FailureAction"),
     ("b", "four event rules", "interruption-is-complete", "Capacity Reservation"),
     ("b", "an unscoped policy", "iam-writes-are-scoped", "ec2:RunInstances"),
+    ("b", "a queue for rules of any account", "iam-services-act-for-somebody-known", "act for any account"),
     ("b", "no ec2:DescribeInstanceStatus", "karpenter-has-its-permissions", "ec2:DescribeInstanceStatus"),
     ("c", "default expiry of 30 days", "node-pool-lets-jobs-finish", "expireAfter"),
     ("c", "no grace", "node-pool-lets-jobs-finish", "terminationGracePeriod"),

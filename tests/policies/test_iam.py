@@ -20,6 +20,7 @@ from policies.rules.iam import is_wildcard_resource, writes
 POLICY, INLINE, ROLE = "aws:iam/policy:Policy", "aws:iam/rolePolicy:RolePolicy", "aws:iam/role:Role"
 QUEUE_POLICY = "aws:sqs/queuePolicy:QueuePolicy"
 NO_WILDCARD, FITS, SCOPED = "iam-no-wildcard-action", "iam-policy-fits", "iam-writes-are-scoped"
+ADMINISTRATORS, DEPUTIES = "iam-no-administrators", "iam-services-act-for-somebody-known"
 ARN = "arn:aws:sqs:eu-central-1:123456789012:events"
 
 
@@ -152,7 +153,59 @@ def test_what_counts_as_every_resource(resource: str, wild: bool) -> None:
     assert is_wildcard_resource(resource) is wild
 
 
-@pytest.mark.parametrize("rule", [NO_WILDCARD, FITS, SCOPED])
+@pytest.mark.parametrize("name", ["AdministratorAccess", "PowerUserAccess", "IAMFullAccess"])
+@pytest.mark.parametrize("partition", ["aws", "aws-cn", "aws-us-gov"])
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        (ROLE, "managedPolicyArns"),
+        ("aws:iam/rolePolicyAttachment:RolePolicyAttachment", "policyArn"),
+        ("aws:iam/rolePolicyAttachmentsExclusive:RolePolicyAttachmentsExclusive", "policyArns"),
+        ("aws:iam/policyAttachment:PolicyAttachment", "policyArn"),
+        ("aws:iam/userPolicyAttachment:UserPolicyAttachment", "policyArn"),
+        ("aws:iam/groupPolicyAttachment:GroupPolicyAttachment", "policyArn"),
+    ],
+)
+def test_the_whole_account_is_attached_to_nothing(rules: Any, kind: str, key: str, partition: str, name: str) -> None:
+    arn = f"arn:{partition}:iam::aws:policy/{name}"
+    given: Any = ["arn:aws:iam::aws:policy/ReadOnlyAccess", arn] if key.endswith("s") else arn
+    check(rules.on(ADMINISTRATORS, kind, {key: given}), [f"{key}: '{arn}' gives away the whole account"])
+
+
+@pytest.mark.parametrize(
+    "arn",
+    ["arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy", "arn:aws:iam::111122223333:policy/AdministratorAccess", ""],
+)
+def test_other_policies_may_be_attached(rules: Any, arn: str) -> None:
+    assert rules.on(ADMINISTRATORS, "aws:iam/rolePolicyAttachment:RolePolicyAttachment", {"policyArn": arn}) == []
+    assert rules.on(ADMINISTRATORS, ROLE, {"assumeRolePolicy": "{}"}) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, ["S lets events.amazonaws.com act for any account; add a condition on aws:SourceArn"]),
+        ({"Condition": CONDITION}, ["act for any account"]),
+        ({"Condition": {"ArnEquals": {"AWS:SourceArn": "arn:aws:events:eu-central-1:1:rule/a"}}}, []),
+        ({"Condition": {"StringEquals": {"aws:SourceAccount": ["1"]}}}, []),
+        ({"Condition": {"StringEqualsIfExists": {"aws:SourceAccount": "1"}}}, ["act for any account"]),
+        ({"Condition": {"StringNotEquals": {"aws:SourceAccount": "1"}}}, ["act for any account"]),
+        ({"Condition": {"Null": {"aws:SourceAccount": "true"}}}, ["act for any account"]),
+        ({"Principal": {"AWS": "arn:aws:iam::1:role/a"}}, []),
+        ({"Effect": "Deny"}, []),
+    ],
+)
+def test_a_service_acts_for_somebody_known(rules: Any, more: dict[str, Any], words: list[str]) -> None:
+    statement = allow("sqs:SendMessage", Principal={"Service": "events.amazonaws.com"}) | more
+    check(rules.on(DEPUTIES, QUEUE_POLICY, {"policy": document(statement)}), words)
+    # Who may take a role is another thing: EC2 and Pod Identity act for the account itself.
+    assert rules.on(DEPUTIES, ROLE, {"assumeRolePolicy": document(statement)}) == []
+
+
+EVERY_DOCUMENT_RULE = [NO_WILDCARD, FITS, SCOPED, DEPUTIES]
+
+
+@pytest.mark.parametrize("rule", EVERY_DOCUMENT_RULE)
 def test_what_our_components_make_passes(rules: Any, rule: str) -> None:
     place = Place(partition="aws", region="ap-southeast-5", account_id="123456789012")
     scope = PolicyScope(place, "c" * 100, "arn:aws:iam::123456789012:role/nodes", ARN)
@@ -160,7 +213,8 @@ def test_what_our_components_make_passes(rules: Any, rule: str) -> None:
         assert rules.on(rule, POLICY, {"policy": text, "tags": UNKNOWN}) == []
     for trust in (node_trust("aws"), pod_identity_trust("arn:aws:eks:r:1:cluster/c", "kube-system", "karpenter")):
         assert rules.on(rule, ROLE, {"assumeRolePolicy": trust, "name": UNKNOWN}) == []
-    assert rules.on(rule, QUEUE_POLICY, {"policy": queue_policy(ARN), "queueUrl": UNKNOWN}) == []
+    queue = queue_policy(ARN, ["arn:aws:events:ap-southeast-5:123456789012:rule/a"], "123456789012")
+    assert rules.on(rule, QUEUE_POLICY, {"policy": queue, "queueUrl": UNKNOWN}) == []
 
 
 @pytest.mark.parametrize("rule", [NO_WILDCARD, FITS, SCOPED])

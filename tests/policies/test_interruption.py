@@ -16,6 +16,8 @@ QUEUE, QUEUE_POLICY = "aws:sqs/queue:Queue", "aws:sqs/queuePolicy:QueuePolicy"
 EVENT_RULE, EVENT_TARGET = "aws:cloudwatch/eventRule:EventRule", "aws:cloudwatch/eventTarget:EventTarget"
 RELEASE = "kubernetes:helm.sh/v3:Release"
 ARN = "arn:aws:sqs:eu-central-1:123456789012:events"
+BUS = "arn:aws:events:eu-central-1:123456789012:rule"
+QUEUE_ALLOWS = queue_policy(ARN, [f"{BUS}/rule{number}" for number in range(5)], "123456789012")
 
 
 class Stack(dict[str, Any]):
@@ -29,7 +31,7 @@ class Stack(dict[str, Any]):
             queue=given(QUEUE, queue, "queue"),
             policy=given(
                 QUEUE_POLICY,
-                {"queueUrl": out("https://sqs/events"), "policy": queue_policy(ARN)},
+                {"queueUrl": out("https://sqs/events"), "policy": QUEUE_ALLOWS},
                 "policy",
                 linked={"queueUrl": "queue"},
             ),
@@ -128,9 +130,9 @@ def test_a_queue_without_rules_stays_inert_for_months_and_is_found(rules: Any, s
         (("target0", {"arn": "arn:aws:sqs:eu-central-1:123456789012:other"}), ["AWS Health Event"]),
         (("chart", {"values": {"settings": {"clusterName": "a"}}}), ["interruptionQueue: is not set"]),
         (("chart", {"values": {"settings": {"interruptionQueue": "other"}}}), ["'other' is not the queue"]),
-        (("policy", {"policy": queue_policy(ARN).replace("events.amazonaws.com", "x")}), ["does not let events"]),
-        (("policy", {"policy": queue_policy(ARN).replace("sqs:SendMessage", "sqs:Receive")}), ["does not let events"]),
-        (("policy", {"policy": queue_policy(ARN).replace("Allow", "Deny")}), ["does not let events"]),
+        (("policy", {"policy": QUEUE_ALLOWS.replace("events.amazonaws.com", "x")}), ["does not let events"]),
+        (("policy", {"policy": QUEUE_ALLOWS.replace("sqs:SendMessage", "sqs:Receive")}), ["does not let events"]),
+        (("policy", {"policy": QUEUE_ALLOWS.replace("Allow", "Deny")}), ["does not let events"]),
         (("policy", {"policy": "{"}), ["does not let events"]),
     ],
 )
@@ -141,6 +143,38 @@ def test_a_part_that_is_there_but_does_nothing_counts_as_missing(
     assert [word in message for (message, _), word in zip(found, words, strict=True)] == [True] * len(words), found
 
 
+@pytest.mark.parametrize(
+    ("sources", "operator", "deaf"),
+    [
+        ([f"{BUS}/rule{number}" for number in range(4)], "ArnEquals", ["rule4"]),
+        ([f"{BUS}/rule{number}" for number in range(4)], "ForAnyValue:ArnLike", ["rule4"]),
+        (f"{BUS}/rule*", "ArnLike", []),
+        (f"{BUS}/bus/rule?", "ArnLike", []),
+        ("arn:aws:events:*", "ArnLike", []),
+        ([], "ArnEquals", [f"rule{number}" for number in range(5)]),
+        (f"{BUS}/other", "ArnNotEquals", []),
+    ],
+)
+def test_a_condition_that_misses_a_rule_makes_it_deaf(
+    rules: Any, stack: Any, sources: Any, operator: str, deaf: list[str]
+) -> None:
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"Service": "events.amazonaws.com"},
+        "Action": "sqs:SendMessage",
+        "Resource": ARN,
+        "Condition": {operator: {"aws:sourceArn": sources}},
+    }
+    found = rules.on_stack(RULE, stack().edit("policy", {"policy": json.dumps({"Statement": statement})}).values())
+    assert [
+        f"queue queue does not take the events of rule {name}:" in message
+        for name, (message, _) in zip(deaf, found, strict=True)
+    ] == [True] * len(deaf), found
+    # Another statement that lets the rest in is enough.
+    both = {"Statement": [statement, {key: value for key, value in statement.items() if key != "Condition"}]}
+    assert rules.on_stack(RULE, stack().edit("policy", {"policy": json.dumps(both)}).values()) == []
+
+
 def test_one_rule_may_pass_on_several_events(rules: Any, stack: Any) -> None:
     kinds = [kind for source, kind in EVENTS if source == "aws.ec2"]
     made = stack().edit("rule1", {"eventPattern": json.dumps({"source": ["aws.ec2"], "detail-type": kinds})})
@@ -149,7 +183,7 @@ def test_one_rule_may_pass_on_several_events(rules: Any, stack: Any) -> None:
 
 
 def test_a_policy_on_the_queue_itself_is_as_good(rules: Any, stack: Any) -> None:
-    assert rules.on_stack(RULE, stack().drop("policy").edit("queue", {"policy": queue_policy(ARN)}).values()) == []
+    assert rules.on_stack(RULE, stack().drop("policy").edit("queue", {"policy": QUEUE_ALLOWS}).values()) == []
 
 
 def test_a_notifier_on_the_same_events_is_somebody_elses(rules: Any, given: Any) -> None:
