@@ -1,25 +1,28 @@
 """Read `stacks/Pulumi.<stack>.yaml` as Pulumi's CLI would hand it to the program. Knows nothing of the keys' meaning.
 
-Rules read in pulumi/pulumi, sdk/go/common/resource/config/value.go: a scalar arrives as its own text, anything
-else as JSON, and one `secure:` leaf makes its whole key secret. What cannot be decrypted here becomes a
-placeholder that the checks can recognise wherever it ends up.
+Rules read in pulumi/pulumi, sdk/go/common: a scalar arrives as text, as it is written anew after reading
+(workspace/loaders.go), anything else as JSON, and one `secure:` leaf makes its whole key secret
+(resource/config/value.go). What cannot be decrypted here becomes a placeholder that the checks can recognise
+wherever it ends up.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from floodplain.problem import Problem
+from floodplain.problem import Problem, did_you_mean
 
 from . import yamlfile
 from .problems import PreviewError
 
 PLACEHOLDER = "placeholder-of-the-secret-"
+TOP_KEYS = ("config", "environment", "secretsprovider", "encryptedkey", "encryptionsalt")
+"""All that Pulumi reads of a stack file; it passes over other keys in silence."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +56,32 @@ class StackFile:
 def stacks_of(root: Path) -> list[str]:
     """Names of the stacks that have a file, sorted. Raises PreviewError where there is no program."""
     folder = root / _project(root).folder
-    return sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in folder.glob("Pulumi.*.yaml"))
+    return sorted(
+        path.name.removeprefix("Pulumi.").removesuffix(".yaml")
+        for path in folder.glob("Pulumi.*.yaml")
+        if _true_of(Path.is_file, path)
+    )
+
+
+def _true_of(question: Callable[[Path], bool], path: Path) -> bool:
+    """False, too, below a folder that may not be read."""
+    try:
+        return question(path)
+    except OSError:
+        return False
 
 
 def load(root: Path, stack: str) -> StackFile:
     """Raises PreviewError when the file is missing, is not YAML, or does not have the form of a stack file."""
     project = _project(root)
     shown = str(Path(project.folder) / f"Pulumi.{stack}.yaml")
-    if not (root / shown).is_file():
+    if not _true_of(Path.exists, root / shown):
         existing = ", ".join(stacks_of(root)) or "none"
         raise PreviewError([Problem(shown, "does not exist", f"stacks that do: {existing}")])
     read = yamlfile.read(root / shown, shown)
+    unknown = list(_unknown_keys(read.content, shown))
+    if unknown:
+        raise PreviewError(unknown)
     config = read.content.get("config")
     if not isinstance(config, dict):
         rule = "must be a mapping from `namespace:key` to values"
@@ -71,19 +89,36 @@ def load(root: Path, stack: str) -> StackFile:
         raise PreviewError([problem])
     values = dict(project.defaults)
     values.update({_qualified(str(key), project.name): value for key, value in config.items()})
-    texts = {_qualified(key, project.name): text for key, text in read.texts.items()}
     secrets: dict[str, str] = {}
     plain = {key: _without_ciphertext(value, key, secrets) for key, value in values.items()}
     return StackFile(
         project=project.name,
         stack=stack,
         path=shown,
-        config={key: texts[key] if key in texts else _text(value) for key, value in plain.items()},
+        config={key: _text(value) for key, value in plain.items()},
         values=plain,
         secret_keys=frozenset(key for key in plain if any(_below(path, key) for path in secrets.values())),
         secrets=secrets,
-        environments=tuple(str(name) for name in read.content.get("environment") or ()),
+        environments=_environments(read.content.get("environment"), shown),
     )
+
+
+def _unknown_keys(content: Mapping[str, Any], shown: str) -> Iterator[Problem]:
+    for key in content:
+        if key not in TOP_KEYS:
+            indent = "indent it below `config:`" if ":" in key or "config" in content else ""
+            remedy = did_you_mean(key, TOP_KEYS) or indent or f"known here: {', '.join(TOP_KEYS)}"
+            yield Problem(f"{shown}: {key}", "is read by nobody at the top of the file", remedy)
+
+
+def _environments(value: Any, shown: str) -> tuple[str, ...]:
+    """Names of the environments in any of the forms that Pulumi takes: a list, or a mapping with `imports`."""
+    inline = ("values",) if isinstance(value, dict) and value.get("values") else ()
+    listed = value.get("imports") if isinstance(value, dict) else value
+    if not isinstance(listed, list | None) or any(not isinstance(one, str | dict) for one in listed or ()):
+        remedy = "write `environment: [name]`"
+        raise PreviewError([Problem(f"{shown}: environment", "must be a list of environments", remedy, value)])
+    return (*(name for one in listed or () for name in ([one] if isinstance(one, str) else one)), *inline)
 
 
 @dataclass(frozen=True)
@@ -95,7 +130,7 @@ class _Project:
 
 def _project(root: Path) -> _Project:
     path = root / "Pulumi.yaml"
-    if not path.is_file():
+    if not _true_of(Path.is_file, path):
         rule = "does not exist, so no Pulumi program is here"
         raise PreviewError([Problem("Pulumi.yaml", rule, "run from the root of the checkout, or give --root")])
     content = yamlfile.read(path, "Pulumi.yaml").content
