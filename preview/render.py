@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import pickle
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pulumi.errors import InputPropertiesError, InputPropertyError, RunError
 
@@ -28,26 +28,33 @@ from .problems import PreviewError
 from .recorder import DuplicateUrnError, record
 from .recording import Recorded, Recording
 
+Result = TypeVar("Result")
 PROGRAM = "__main__.py"
 OUTPUT_IN_TEXT = "__str__ on an Output"
 """In what the SDK says, or puts in place of the text, when an Output is made a str."""
 
 
 @dataclass(frozen=True)
-class Rendering:
-    """What the program asks for when nothing computed is known (`plan`) and when everything is (`apply`)."""
+class Applied:
+    """What the program asks for when everything computed is known."""
 
     stackfile: stackfile.StackFile
-    plan: Recording
     apply: Recording
-    unstable: tuple[str, ...] = ()
-    """URNs (or `outputs`) that came out differently the second time, with the mode: `plan URN`."""
-    missing_outputs: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """URN and property that is null in `apply` -> the `TYPE.OUTPUT` that no table knows, where it can be told."""
 
     @property
     def stack(self) -> str:
         return self.stackfile.stack
+
+
+@dataclass(frozen=True)
+class Rendering(Applied):
+    """The same, and what it asks for when nothing computed is known (`plan`)."""
+
+    plan: Recording
+    unstable: tuple[str, ...] = ()
+    """URNs (or `outputs`) that came out differently the second time, with the mode: `plan URN`."""
+    missing_outputs: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """URN and property that is null in `apply` -> the `TYPE.OUTPUT` that no table knows, where it can be told."""
 
     @cached_property
     def unknowns(self) -> tuple[tuple[Recorded, str], ...]:
@@ -64,11 +71,14 @@ def render(stack: str, root: Path) -> Rendering:
     """Run the program of `root` for `stack` in both modes. Raises PreviewError."""
     settings = stackfile.load(root, stack)
     plan, apply = run(settings, root, Plan()), run(settings, root, Apply())
-    return Rendering(settings, plan, apply, (), _missing(settings, root, apply))
+    return Rendering(settings, apply, plan, (), _missing(settings, root, apply))
 
 
-def render_twice(stack: str, root: Path) -> Rendering:
-    """The same, and `apply` once more beside it, to find what differs from run to run. Raises PreviewError."""
+def render_twice(stack: str, root: Path, meanwhile: Callable[[Applied], Result]) -> tuple[Rendering, Result]:
+    """The same, and `apply` once more beside it, to find what differs from run to run. Raises PreviewError.
+
+    `meanwhile` is called, and its result returned, while the copy of this process still works.
+    """
     from components import Platform  # noqa: F401  the program's imports, once for both processes
 
     settings = stackfile.load(root, stack)
@@ -78,10 +88,11 @@ def render_twice(stack: str, root: Path) -> Rendering:
 
     with closing(Beside(others)) as beside:
         apply = run(settings, root, Apply())
+        result = meanwhile(Applied(settings, apply))
         first = _text(apply)
         plan, second = pickle.loads(beside.result())
     unstable = () if first == second else differences({"apply": json.loads(first)}, {"apply": json.loads(second)})
-    return Rendering(settings, plan, apply, unstable, _missing(settings, root, apply))
+    return Rendering(settings, apply, plan, unstable, _missing(settings, root, apply)), result
 
 
 def render_elsewhere(stack: str, root: Path) -> Rendering:

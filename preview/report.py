@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .checks import check
+from .checks import check, check_apply, check_rest
 from .expected_unknowns import reason_for
 from .finding import Finding, ordered
 from .model import Diff, FindingEntry, Report, UnknownEntry
@@ -21,8 +21,12 @@ def report(stack: str, root: Path, base: str | None = None, *, elsewhere: bool =
 
     `elsewhere` starts another process for the second time; without it a copy of this one does.
     """
-    rendering = (render_elsewhere if elsewhere else render_twice)(stack, root)
-    findings = check(rendering)
+    if elsewhere:
+        rendering = render_elsewhere(stack, root)
+        findings = check(rendering)
+    else:
+        rendering, found = render_twice(stack, root, check_apply)
+        findings = ordered([*found, *check_rest(rendering)])
     diff = None
     if base:
         from .against import against

@@ -15,7 +15,7 @@ from ..finding import Finding
 from ..karpenter_objects import NODE_CLASS, NODE_POOL, class_name, object_name
 from ..origin import place
 from ..recording import Recorded, Recording
-from ..render import Rendering
+from ..render import Applied
 
 # What the controller needs while it drains nodes and ends instances. Event rules may go at any time.
 _CONTROLLER_NEEDS = (
@@ -29,12 +29,12 @@ _CONTROLLER_NEEDS = (
 )
 
 
-def check(rendering: Rendering) -> Iterator[Finding]:
+def check(rendering: Applied) -> Iterator[Finding]:
     yield from explicit_providers(rendering)
     yield from deletion_order(rendering)
 
 
-def explicit_providers(rendering: Rendering) -> Iterator[Finding]:
+def explicit_providers(rendering: Applied) -> Iterator[Finding]:
     """What the policies cannot see: components made by a provider, look-ups and function calls.
 
     Without a provider of their own package they use the default one: another cluster, another account.
@@ -59,7 +59,7 @@ def _default_provider(path: str, what: str, package: str, urn: str) -> Finding:
     return Finding("error", "provider", Problem(path, f"{what} uses the default provider of {package}", remedy), urn)
 
 
-def deletion_order(rendering: Rendering) -> Iterator[Finding]:
+def deletion_order(rendering: Applied) -> Iterator[Finding]:
     """Pools before classes, classes before the controller, the controller before what it needs itself.
 
     Karpenter ends the instances and takes its finalizers off, so it and its permissions go last.
@@ -81,7 +81,7 @@ def deletion_order(rendering: Rendering) -> Iterator[Finding]:
         yield from _missing(rendering, reach, controller, [*crds, *needed])
 
 
-def _missing(rendering: Rendering, reach: Reach, first: Recorded, then: Iterable[Recorded]) -> Iterator[Finding]:
+def _missing(rendering: Applied, reach: Reach, first: Recorded, then: Iterable[Recorded]) -> Iterator[Finding]:
     for later in then:
         if later.urn not in reach.of(first.urn):
             rule = f"may be deleted after {later.name} ({later.type}), so a destroy can hang"

@@ -13,10 +13,10 @@ from ..finding import Finding
 from ..karpenter_objects import NODE_CLASS, NODE_POOL
 from ..origin import place
 from ..recording import Recorded
-from ..render import Rendering
+from ..render import Applied
 
 
-def check(rendering: Rendering) -> Iterator[Finding]:
+def check(rendering: Applied) -> Iterator[Finding]:
     for kind in (NODE_POOL, NODE_CLASS):
         for resource in rendering.apply.of(kind):
             manifest = wire.reveal(resource.inputs)
@@ -31,7 +31,7 @@ def check(rendering: Rendering) -> Iterator[Finding]:
                     yield _finding(rendering, "user-data", resource, within)
 
 
-def _finding(rendering: Rendering, check: str, resource: Recorded, problem: Problem) -> Finding:
+def _finding(rendering: Applied, check: str, resource: Recorded, problem: Problem) -> Finding:
     where = place(rendering.stackfile, resource, problem.path)
     told = Problem(where or f"{resource.name}: {problem.path}", problem.rule, problem.remedy, problem.value)
     if where:

@@ -30,14 +30,14 @@ from .. import wire
 from ..finding import Finding, Severity
 from ..origin import place
 from ..recording import Recorded
-from ..render import Rendering
+from ..render import Applied
 from ..stackfile import StackFile
 
 Report = Callable[[str, str | None], None]
 _PROPERTY = re.compile(r"([A-Za-z]\w*(?:\.\w+|\[[^\]]*\])*): ")
 
 
-def check(rendering: Rendering, policies: Any = POLICIES) -> Iterator[Finding]:
+def check(rendering: Applied, policies: Any = POLICIES) -> Iterator[Finding]:
     by_urn = rendering.apply.by_urn()
     resources = _resources(by_urn)
     config = _config(rendering.stackfile)

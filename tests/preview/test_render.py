@@ -42,10 +42,10 @@ def test_a_stable_program_renders_alike_in_a_second_process(sample: Sample) -> N
 
 def test_a_second_run_finds_what_is_drawn_anew(sample: Sample) -> None:
     root = sample("good", {"token": {"secure": "v1:abc"}})
-    assert render_twice("dev", root).unstable == ()
+    assert render_twice("dev", root, lambda applied: None)[0].unstable == ()
     program = root / "__main__.py"
     program.write_text(program.read_text() + "import uuid\npulumi.export('mark', str(uuid.uuid4()))\n")
-    assert render_twice("dev", root).unstable == ("apply outputs",)
+    assert render_twice("dev", root, lambda applied: None)[0].unstable == ("apply outputs",)
 
 
 def test_a_run_error_is_told_line_by_line(sample: Sample) -> None:
