@@ -5,6 +5,9 @@ Whatever a subcommand needs is imported inside it, so that `--help` stays fast.
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -47,10 +50,18 @@ def catalogue_refresh(
     from floodplain.catalogue.refresh import RefreshError, default_output, refresh
 
     target = output or default_output()
+    for name, given in (("--region", region), ("AWS_DEFAULT_REGION", os.environ.get("AWS_DEFAULT_REGION"))):
+        # boto3 would make an address of it that is none.
+        if given is not None and not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", given):
+            _fail(f"{name}: {given!r} is no region; name one, such as eu-central-1")
+        if given is not None:
+            break
     try:
         changes = refresh(target, region)
     except RefreshError as error:
         _fail(str(error))
+    except ValueError as error:
+        _fail(f"EC2 cannot be asked with these settings ({error}); check the region and the profile")
     for line in _change_lines(changes):
         typer.echo(line)
     typer.echo(f"{target}: {len(changes.added)} added, {len(changes.removed)} removed, {len(changes.changed)} changed")
@@ -71,7 +82,10 @@ def catalogue_show(
     from floodplain.quantity import QuantityError, to_bytes
     from floodplain.swap import type_fit
 
-    kinds = load()
+    try:
+        kinds = load()
+    except (OSError, ValueError) as error:
+        _fail(f"{error}\nWrite the table anew with `floodplain catalogue refresh`, or install floodplain again.")
     known = sorted({kind.family for kind in kinds})
     for wanted in family or ():
         if wanted not in known:
@@ -123,7 +137,11 @@ def _print_fits(fits: list[TypeFit], caption: str) -> None:
             largest if fit.fits else "HDD no" if fit.spinning else f"{largest} no",
             style=None if fit.fits else "red",
         )
-    Console().print(table)
+    # Rich would believe COLUMNS=0 and show nothing.
+    others = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    columns = os.environ.get("COLUMNS", "")
+    readable = columns.isascii() and columns.isdigit() and int(columns[:5]) >= 20
+    Console(width=int(columns[:5]) if readable else None, _environ=others).print(table)
 
 
 def _change_lines(changes: Changes) -> list[str]:
@@ -145,8 +163,22 @@ def _fail(message: str) -> NoReturn:
 
 
 def main() -> None:
-    """Entry point of the console script."""
-    app()
+    """Entry point of the console script. A standard output that is full or closed is told in a line."""
+    try:
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except OSError as error:
+        if error.filename is not None:  # some other file
+            raise
+        if sys.stdout is not None:
+            # Else the interpreter tries once more at its end, and complains.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError) and sys.stderr is not None:
+            print(f"stdout: cannot be written ({error.strerror or error}); name another file", file=sys.stderr)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Reads git and the file system; what it finds missing it says with the command th
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -85,14 +86,29 @@ def worktree(root: Path, commit: str) -> Iterator[Path]:
     top = Path(_git(root, "rev-parse", "--show-toplevel").stdout.strip())
     with tempfile.TemporaryDirectory(prefix="floodplain-base-") as scratch:
         folder = Path(scratch) / "base"
-        made = _git(root, "worktree", "add", "--quiet", "--detach", "--force", str(folder), commit)
-        if made.returncode != 0:
-            rule = f"cannot be checked out ({made.stderr.strip()})"
-            raise PreviewError([Problem("--base", rule, "run `git worktree prune` and try again", commit)])
         try:
+            with _undisturbed():
+                made = _git(root, "worktree", "add", "--quiet", "--detach", "--force", str(folder), commit)
+            if made.returncode != 0:
+                rule = f"cannot be checked out ({made.stderr.strip()})"
+                raise PreviewError([Problem("--base", rule, "run `git worktree prune` and try again", commit)])
             yield folder / root.resolve().relative_to(top.resolve())
         finally:
-            _git(root, "worktree", "remove", "--force", str(folder))
+            with _undisturbed():
+                _git(root, "worktree", "remove", "--force", str(folder))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals wait for the end, for git that is killed leaves half a worktree registered and locked."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -6,6 +6,8 @@ A copy (fork) has everything imported already, so a second rendering costs no ti
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import threading
 from collections.abc import Callable
 
@@ -27,6 +29,8 @@ class Beside:
             status = 1
             try:
                 os.close(reading)
+                # It prints what this process prints already.
+                sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123  closed with the copy
                 with os.fdopen(writing, "wb") as pipe:
                     pipe.write(self._compute())
                 status = 0
@@ -48,6 +52,7 @@ class Beside:
     def close(self) -> None:
         """Forget about it. May be called at any time, and more than once."""
         if self._process:
-            self._pipe.close()  # a copy that still writes ends by that
+            self._pipe.close()
+            os.kill(self._process, signal.SIGTERM)
             os.waitpid(self._process, 0)
             self._process = 0

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from . import streams
 from .problems import PreviewError
 
 app = typer.Typer(
@@ -50,7 +51,7 @@ def _told(traceback: bool = False) -> Iterator[None]:
         if traceback and error.__cause__ is not None:
             raise
         for line in error.lines:
-            print(line, file=sys.stderr)
+            print(streams.printable(line), file=sys.stderr)
         raise typer.Exit(1) from None
 
 
@@ -73,15 +74,15 @@ def report(
     if form is Format.json:
         from . import jsonform
 
-        _write(jsonform.text(made))
+        streams.write(jsonform.text(made))
     elif form is Format.markdown:
         from . import markdown
 
-        _write(markdown.text(made))
+        streams.write(markdown.text(made))
     else:
         from . import terminal
 
-        terminal.show(made, sys.stdout)
+        terminal.show(made, streams.output())
     if made.errors:
         raise typer.Exit(1)
 
@@ -97,7 +98,7 @@ def dump(
     from .render import render
 
     with _told():
-        _write(form.write(render(stack, root), plan=plan))
+        streams.write(form.write(render(stack, root), plan=plan))
 
 
 @app.command("list")
@@ -106,8 +107,7 @@ def list_stacks(root: Root = HERE) -> None:
     from .stackfile import stacks_of
 
     with _told():
-        for name in stacks_of(root):
-            print(name)
+        streams.write("".join(f"{name}\n" for name in stacks_of(root)))
 
 
 @app.command()
@@ -115,7 +115,7 @@ def schema() -> None:
     """JSON schema of `report --format json`."""
     from . import jsonform
 
-    _write(jsonform.schema())
+    streams.write(jsonform.schema())
 
 
 @shown.command("userdata")
@@ -162,17 +162,12 @@ def _show(stack: str, root: Path, text: Callable[[Any, Any], bytes | str]) -> No
     from . import show
 
     with _told():
-        _write(text(show, show.rendered(stack, root)))
-
-
-def _write(text: bytes | str) -> None:
-    """Bytes as they are: no line ends changed, whatever the locale."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text if isinstance(text, bytes) else text.encode())
-    sys.stdout.buffer.flush()
+        streams.write(text(show, show.rendered(stack, root)))
 
 
 def main() -> None:
     # A short life with many imports: the collector would go through what they made hundreds of times.
     gc.set_threshold(200_000, 10, 10)
-    app(prog_name="python -m preview")
+    streams.stop_on_sigterm()
+    streams.keep_output()
+    streams.guarded(lambda: app(prog_name="python -m preview"))

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
-from floodplain.settings import Settings
+
+class Entry(BaseModel):
+    """Part of a report. It holds what was found, so no text in it is refused, however odd."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
 
-class FindingEntry(Settings):
+class FindingEntry(Entry):
     """Something that a check found."""
 
     severity: Literal["error", "warning"]
@@ -26,7 +31,7 @@ class FindingEntry(Settings):
     property: str = ""
 
 
-class ResourceNode(Settings):
+class ResourceNode(Entry):
     """One resource and what is below it."""
 
     urn: str
@@ -37,7 +42,7 @@ class ResourceNode(Settings):
     children: tuple[ResourceNode, ...] = ()
 
 
-class TypeRow(Settings):
+class TypeRow(Entry):
     """One instance type a pool may launch."""
 
     name: str
@@ -50,7 +55,7 @@ class TypeRow(Settings):
     """How many nodes of this type alone the pool's limits allow."""
 
 
-class PoolEntry(Settings):
+class PoolEntry(Entry):
     """A pool as its document and its Karpenter objects describe it."""
 
     name: str
@@ -76,7 +81,7 @@ class PoolEntry(Settings):
     user_data_bytes: int = 0
 
 
-class UnknownEntry(Settings):
+class UnknownEntry(Entry):
     """A property that is known only after the update, and why."""
 
     type: str
@@ -85,7 +90,7 @@ class UnknownEntry(Settings):
     resources: int
 
 
-class PropertyChange(Settings):
+class PropertyChange(Entry):
     """One property before and after; `before` or `after` is absent where the property is."""
 
     path: str
@@ -98,7 +103,7 @@ class PropertyChange(Settings):
     """The property enters Karpenter's drift hash."""
 
 
-class ResourceChange(Settings):
+class ResourceChange(Entry):
     """What happens to one resource."""
 
     action: Literal["replace", "delete", "create", "update"]
@@ -112,7 +117,7 @@ class ResourceChange(Settings):
     """Why it is replaced, or what else to know."""
 
 
-class FleetRoll(Settings):
+class FleetRoll(Entry):
     """A pool whose nodes are all replaced because an edit enters Karpenter's drift hash."""
 
     pool: str
@@ -126,7 +131,7 @@ class FleetRoll(Settings):
     schedules: tuple[str, ...] = ()
 
 
-class Diff(Settings):
+class Diff(Entry):
     """Desired inputs of this checkout against those of another revision. Not the cluster's state."""
 
     base: str
@@ -139,7 +144,7 @@ class Diff(Settings):
     same: int = 0
 
 
-class Report(Settings):
+class Report(Entry):
     """What a stack would create, what is wrong with it, and how it differs from a base."""
 
     schema_version: Literal[1] = 1

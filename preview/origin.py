@@ -9,30 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from components.pool_origin import setting_behind
+
+from .paths import join
 from .recording import Recorded
 from .stackfile import StackFile
 from .urn import parse
-
-# Property of a NodePool, EC2NodeClass or other object of a pool -> the pool's setting. The longest prefix wins.
-_POOL_SETTINGS: Mapping[str, str] = {
-    "spec.amiSelectorTerms": "ami",
-    "spec.blockDeviceMappings": "rootVolume",
-    "spec.disruption": "disruption",
-    "spec.kubelet": "kubelet",
-    "spec.limits": "limits",
-    "spec.securityGroupSelectorTerms": "securityGroups",
-    "spec.subnetSelectorTerms": "subnets",
-    "spec.tags": "tags",
-    "spec.template.metadata.labels": "labels",
-    "spec.template.spec.expireAfter": "disruption.expireAfter",
-    "spec.template.spec.requirements": "families",
-    "spec.template.spec.taints": "taint",
-    "spec.template.spec.terminationGracePeriod": "disruption.terminationGracePeriod",
-    "spec.userData": "swap",
-    "spec.weight": "weight",
-    "overhead": "overhead",
-    "value": "priority.value",
-}
 
 _COMPONENT_KEYS: Mapping[str, str] = {
     "floodplain:index:KarpenterController": "karpenter",
@@ -71,21 +53,23 @@ def _names(resource: Recorded) -> Iterator[str]:
 
 
 def _setting(property_path: str, entry: Mapping[str, Any]) -> str:
-    fitting = [prefix for prefix in _POOL_SETTINGS if _starts(property_path, prefix)]
-    if not fitting:
-        return ""
-    prefix = max(fitting, key=len)
-    setting = _POOL_SETTINGS[prefix]
-    # Below `limits` and `kubelet` the names are the same on both sides.
-    if setting in ("limits", "kubelet", "disruption"):
-        rest = property_path.removeprefix(prefix)
-        if setting in entry and rest.startswith(".") and "[" not in rest:
-            return f".{setting}{rest}"
-    return f".{setting}"
+    """The pool's setting behind the property, as far down as the entry of the stack file goes."""
+    written = ""
+    above: Any = entry
+    for depth, step in enumerate(setting_behind(property_path)):
+        known = _has(above, step)
+        # A key that may be added beside others is named, too; of a list only what is there.
+        if depth >= 2 and not known:
+            break
+        written = join(written, step)
+        above = above[step] if known else None
+    return f".{written}" if written else ""
 
 
-def _starts(path: str, prefix: str) -> bool:
-    return path == prefix or path.startswith((f"{prefix}.", f"{prefix}["))
+def _has(value: Any, step: str | int) -> bool:
+    if isinstance(value, list):
+        return isinstance(step, int) and step < len(value)
+    return isinstance(value, Mapping) and step in value
 
 
 def _of_component(stackfile: StackFile, resource: Recorded) -> str:

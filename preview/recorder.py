@@ -16,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,8 @@ def record(
             asyncio.set_event_loop(None)
             loop.close()
 
-    with _collector_paused():
+    # What the program prints is for people; the answer of the command stands alone on the standard output.
+    with _collector_paused(), redirect_stdout(sys.stderr):
         _in_own_thread(run)
     repeated = [urn for urn, count in Counter(monitor.urns).items() if count > 1]
     if repeated:

@@ -5,6 +5,7 @@ Everything that can keep a stack from being rendered becomes a PreviewError with
 
 from __future__ import annotations
 
+import asyncio
 import json
 import pickle
 import traceback
@@ -151,19 +152,29 @@ def run(settings: stackfile.StackFile, root: Path, answers: Answers) -> Recordin
     except DuplicateUrnError as error:
         remedy = "give one of them another name; the engine refuses the second"
         raise PreviewError(Problem(urn, "is registered twice", remedy) for urn in error.urns) from error
-    except Exception as error:
+    except SystemExit as error:
+        rule = f"ends the program with sys.exit({'' if error.code is None else repr(error.code)})"
+        remedy = "let it run to its end, or raise what is wrong"
+        raise PreviewError([Problem(_place(error, root), rule, remedy)]) from error
+    except (Exception, asyncio.CancelledError, GeneratorExit) as error:
         raise PreviewError([_fault(error, root)]) from error
 
 
-def _fault(error: Exception, root: Path) -> Problem:
-    """A fault of the program itself: the innermost line below `root`, which is where one starts to look."""
+def _fault(error: BaseException, root: Path) -> Problem:
+    """A fault of the program itself."""
+    place = _place(error, root)
+    text = " ".join(str(error).split()) or "no message"
+    if OUTPUT_IN_TEXT in text:
+        return Problem(place, "puts an Output into a text", "use Output.format, Output.concat or apply")
+    return Problem(place, f"fails with {type(error).__name__}: {text}", "run with --traceback to see the calls")
+
+
+def _place(error: BaseException, root: Path) -> str:
+    """The innermost line below `root`, which is where one starts to look."""
     base = root.resolve()
     place = PROGRAM
     for frame in traceback.extract_tb(error.__traceback__):
         path = Path(frame.filename).resolve()
         if path.is_relative_to(base) and "site-packages" not in path.parts and path.parent != Path(__file__).parent:
             place = f"{path.relative_to(base)}:{frame.lineno}"
-    text = " ".join(str(error).split()) or "no message"
-    if OUTPUT_IN_TEXT in text:
-        return Problem(place, "puts an Output into a text", "use Output.format, Output.concat or apply")
-    return Problem(place, f"fails with {type(error).__name__}: {text}", "run with --traceback to see the calls")
+    return place

@@ -12,6 +12,7 @@ from .finding import Finding, ordered
 from .model import Diff, FindingEntry, Report, UnknownEntry
 from .paths import without_indices
 from .pools import entries
+from .redaction import Redactor
 from .render import Rendering, render_elsewhere, render_twice
 from .tree import tree
 
@@ -37,7 +38,9 @@ def report(stack: str, root: Path, base: str | None = None, *, elsewhere: bool =
 
 
 def build(rendering: Rendering, findings: Iterable[Finding], diff: Diff | None = None) -> Report:
-    return Report(
+    """The report, with what is secret taken out of all of it."""
+    redactor = Redactor((rendering.apply, rendering.plan))
+    made = Report(
         project=rendering.stackfile.project,
         stack=rendering.stack,
         file=rendering.stackfile.path,
@@ -54,10 +57,11 @@ def build(rendering: Rendering, findings: Iterable[Finding], diff: Diff | None =
                 urn=finding.urn,
                 property=finding.property,
             )
-            for finding in findings
+            for finding in map(redactor.finding, findings)
         ),
         diff=diff,
     )
+    return redactor.report(made)
 
 
 def _unknowns(rendering: Rendering) -> Iterator[UnknownEntry]:

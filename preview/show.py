@@ -1,9 +1,12 @@
-"""Single things out of a rendered stack, exactly as nodes, kubectl and AWS get them. Prints nothing itself."""
+"""Single things out of a rendered stack, exactly as nodes, kubectl and AWS get them, but for what is secret.
+
+Prints nothing itself.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from components.controller_policies import MANAGED_POLICY_LIMIT, policy_length
@@ -16,6 +19,7 @@ from .outputs import Apply
 from .pools import pool_documents
 from .problems import PreviewError
 from .recording import Recorded, Recording
+from .redaction import Redactor
 from .render import run
 from .stackfile import load
 
@@ -33,31 +37,33 @@ def pool_names(recording: Recording) -> list[str]:
 
 def pools_json(recording: Recording) -> bytes:
     """The documents, the same bytes as `floodplain.pools.dump`."""
-    return documents.dump(pool_documents(recording.resources))
+    written = documents.dump(pool_documents(recording.resources))
+    redactor = Redactor([recording])
+    return redactor.whole(written.decode()).encode() if redactor else written
 
 
 def user_data(recording: Recording, pool: str) -> bytes:
     """The boot text of the pool's nodes, as it stands in the EC2NodeClass. Raises PreviewError."""
-    spec = _object(recording, NODE_CLASS, pool).inputs.get("spec", {})
-    text = wire.reveal(spec).get("userData")
+    spec = wire.conceal(_object(recording, NODE_CLASS, pool).inputs.get("spec", {}))
+    text = spec.get("userData") if isinstance(spec, Mapping) else spec
     if not isinstance(text, str):
         raise PreviewError([Problem(f"pool {pool}", "has no user data in its EC2NodeClass")])
-    return text.encode()
+    return Redactor([recording]).whole(text).encode()
 
 
 def node_class(recording: Recording, pool: str) -> str:
     """The EC2NodeClass as YAML that kubectl accepts. Raises PreviewError."""
-    return _yaml(_object(recording, NODE_CLASS, pool))
+    return Redactor([recording]).whole(_yaml(_object(recording, NODE_CLASS, pool)))
 
 
 def node_pool(recording: Recording, pool: str) -> str:
     """The NodePool as YAML that kubectl accepts. Raises PreviewError."""
-    return _yaml(_object(recording, NODE_POOL, pool))
+    return Redactor([recording]).whole(_yaml(_object(recording, NODE_POOL, pool)))
 
 
 def policies(recording: Recording) -> str:
     """Every IAM document, opened up, with its length as AWS counts it."""
-    return "\n".join(_policies(recording))
+    return Redactor([recording]).whole("\n".join(_policies(recording)))
 
 
 def _policies(recording: Recording) -> Iterator[str]:
@@ -65,13 +71,23 @@ def _policies(recording: Recording) -> Iterator[str]:
         if not resource.type.startswith(("aws:iam/", "aws:sqs/")):
             continue
         for key in _POLICY_DOCUMENTS:
-            text = wire.reveal(resource.inputs.get(key))
+            text = wire.conceal(resource.inputs.get(key))
             if not isinstance(text, str):
                 continue
+            name = wire.conceal(resource.inputs.get("name", resource.name))
+            if text == wire.SECRET:
+                yield f"# {resource.type} {name}: {key}\n{text}\n"
+                continue
             limit = f" of {MANAGED_POLICY_LIMIT:,}" if resource.type == "aws:iam/policy:Policy" else ""
-            name = resource.inputs.get("name", resource.name)
             yield f"# {resource.type} {name}: {key}, {policy_length(text):,}{limit} characters"
-            yield json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
+            yield f"{_opened(text)}\n"
+
+
+def _opened(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except ValueError:
+        return text
 
 
 def _object(recording: Recording, kind: str, pool: str) -> Recorded:
@@ -87,6 +103,6 @@ def _object(recording: Recording, kind: str, pool: str) -> Recorded:
 
 
 def _yaml(resource: Recorded) -> str:
-    inputs = wire.reveal(dict(resource.inputs))
+    inputs = wire.conceal(dict(resource.inputs))
     ordered = {key: inputs[key] for key in ("apiVersion", "kind", "metadata", "spec") if key in inputs}
     return document.as_yaml(ordered)

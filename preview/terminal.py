@@ -7,14 +7,16 @@ import os
 from collections.abc import Iterator
 from typing import TextIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
 from . import change_text, wording
 from .model import Diff, FindingEntry, PoolEntry, Report, ResourceChange, ResourceNode
+from .streams import printable
 
 _STYLES = {"replace": "bold red", "delete": "red", "create": "green", "update": "yellow"}
 _LINE_STYLES = {"-": "red", "+": "green", "@": "bold"}
@@ -23,9 +25,11 @@ _LINE_STYLES = {"-": "red", "+": "green", "@": "bold"}
 def show(report: Report, stream: TextIO) -> None:
     """Print to `stream`: in colour on a terminal, plain otherwise."""
     if stream.isatty():
-        console = Console(file=stream, highlight=False, emoji=False, markup=False)
+        # Rich would believe any COLUMNS, even 0.
+        others = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        console = Console(file=stream, width=_columns(), highlight=False, emoji=False, markup=False, _environ=others)
         for part in _parts(report):
-            console.print(part)
+            console.print(_Printable(part))
     else:
         stream.write(text(report, encoding=stream.encoding or "utf-8"))
 
@@ -48,14 +52,32 @@ def text(report: Report, width: int | None = None, encoding: str = "utf-8") -> s
     What the encoding lacks becomes a question mark.
     """
     buffer = _Buffer(encoding)
-    columns = width or int(os.environ.get("COLUMNS") or 80)
+    columns = width or _columns() or 80
     console = Console(
         file=buffer, width=columns, highlight=False, emoji=False, markup=False, no_color=True, force_terminal=False
     )
     for part in _parts(report):
-        console.print(part)
+        console.print(_Printable(part))
     plain = "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
     return plain.encode(encoding, "replace").decode(encoding)
+
+
+def _columns() -> int | None:
+    """COLUMNS where it is a width in which something can be read."""
+    given = os.environ.get("COLUMNS", "")
+    width = int(given[:5]) if given.isascii() and given.isdigit() else 0
+    return width if width >= 20 else None
+
+
+class _Printable:
+    """A part whose control characters are spelt out: names and tags must not steer the terminal."""
+
+    def __init__(self, part: RenderableType) -> None:
+        self._part = part
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self._part, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
 def _parts(report: Report) -> Iterator[RenderableType]:

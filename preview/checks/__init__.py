@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..finding import Finding, ordered
 from ..render import Applied, Rendering
-from . import graph, karpenter, policies, program, values
+from . import graph, karpenter, policies, program, stack_file, values
 
 
 def check(rendering: Rendering) -> tuple[Finding, ...]:
@@ -19,4 +19,4 @@ def check_apply(applied: Applied) -> list[Finding]:
 
 def check_rest(rendering: Rendering) -> list[Finding]:
     """Those of the other checks. Unordered."""
-    return [*program.check(rendering), *values.check(rendering)]
+    return [*program.check(rendering), *values.check(rendering), *stack_file.check(rendering)]
