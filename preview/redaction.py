@@ -26,6 +26,7 @@ SHORTEST = 3
 _PIECE = 8
 """Characters in a row that are no coincidence. Shorter pieces count as whole words only."""
 _WORD = re.compile(r"[A-Za-z0-9_]+")
+_PUNCTUATION = re.compile(r"[\s:;,.'\"`]")
 _PLACEHOLDER = re.compile(re.escape(PLACEHOLDER) + r"[^\s\"',]*")
 # What says which thing is meant, or is one of a few fixed words.
 _KEPT = frozenset({"action", "change", "check", "effect", "former_urn", "project", "severity", "stack", "type", "urn"})
@@ -138,9 +139,12 @@ class Redactor:
             end = start + _PIECE
             while end < len(text) and text[end - _PIECE + 1 : end + 1] in self._grams:
                 end += 1
-            if text[start:end].strip() not in self._public:
-                words = [word for word in _WORD.finditer(text) if word.start() < end and start < word.end()]
-                yield min((start, *(word.start() for word in words))), max((end, *(word.end() for word in words)))
+            words = [word for word in _WORD.finditer(text) if word.start() < end and start < word.end()]
+            telling = _PUNCTUATION.sub("", text[start:end])
+            if len(telling) >= _PIECE - 1 and not (words and all(word[0] in self._public for word in words)):
+                first = end - len(text[start:end].lstrip())
+                last = start + len(text[start:end].rstrip())
+                yield min((first, *(word.start() for word in words))), max((last, *(word.end() for word in words)))
             start = end
 
     def _words(self, text: str) -> Iterator[tuple[int, int]]:

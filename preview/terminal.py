@@ -25,9 +25,7 @@ _LINE_STYLES = {"-": "red", "+": "green", "@": "bold"}
 def show(report: Report, stream: TextIO) -> None:
     """Print to `stream`: in colour on a terminal, plain otherwise."""
     if stream.isatty():
-        # Rich would believe any COLUMNS, even 0.
-        others = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-        console = Console(file=stream, width=_columns(), highlight=False, emoji=False, markup=False, _environ=others)
+        console = Console(file=stream, width=_columns(), highlight=False, emoji=False, markup=False, _environ=_others())
         for part in _parts(report):
             console.print(_Printable(part))
     else:
@@ -54,7 +52,14 @@ def text(report: Report, width: int | None = None, encoding: str = "utf-8") -> s
     buffer = _Buffer(encoding)
     columns = width or _columns() or 80
     console = Console(
-        file=buffer, width=columns, highlight=False, emoji=False, markup=False, no_color=True, force_terminal=False
+        file=buffer,
+        width=columns,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        no_color=True,
+        force_terminal=False,
+        _environ=_others(),
     )
     for part in _parts(report):
         console.print(_Printable(part))
@@ -67,6 +72,11 @@ def _columns() -> int | None:
     given = os.environ.get("COLUMNS", "")
     width = int(given[:5]) if given.isascii() and given.isdigit() else 0
     return width if width >= 20 else None
+
+
+def _others() -> dict[str, str]:
+    """The environment without COLUMNS, of which rich would believe even 0."""
+    return {key: value for key, value in os.environ.items() if key != "COLUMNS"}
 
 
 class _Printable:

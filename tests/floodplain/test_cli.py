@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from floodplain.catalogue import load
-from floodplain.catalogue.table import render
+from floodplain.catalogue.table import parse, render
 from floodplain.cli import app
 
 TYPES = {kind.name: kind for kind in load()}
@@ -115,3 +115,43 @@ def test_without_its_packages_the_command_says_what_to_install() -> None:
     result = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, env=os.environ)
     assert result.returncode == 1
     assert result.stderr.strip() == "The command needs typer, rich and boto3: pip install 'floodplain[cli]'"
+
+
+@pytest.mark.parametrize("region", ["", "eu central", "EU-CENTRAL-1"])
+def test_a_region_that_is_none_is_told(region: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    told = f"{region!r} is no region; name one, such as eu-central-1\n"
+    target = ("--output", str(tmp_path / "types.tsv"))
+    assert run("catalogue", "refresh", *target, "--region", region) == (1, f"--region: {told}")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", region)
+    assert run("catalogue", "refresh", *target) == (1, f"AWS_DEFAULT_REGION: {told}")
+
+
+def test_a_broken_table_says_how_to_get_a_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        parse("name\tvcpu\n")
+
+    monkeypatch.setattr("floodplain.catalogue.load", broken)
+    status, output = run("catalogue", "show")
+    assert status == 1
+    assert output.startswith("instance-types.tsv, line 1: is not a catalogue; its first line must name the columns")
+    assert output.endswith("Write the table anew with `floodplain catalogue refresh`, or install floodplain again.\n")
+
+
+@pytest.mark.parametrize("columns", ["0", "-5", "abc"])
+def test_a_width_that_shows_nothing_is_no_width(columns: str) -> None:
+    result = CliRunner().invoke(app, ("catalogue", "show", "--family", "r5d"), env={"COLUMNS": columns})
+    assert (result.exit_code, "r5d.large" in result.output) == (0, True)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_told_in_a_line() -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "floodplain.cli", "catalogue", "show"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    told = "stdout: cannot be written (No space left on device); name another file\n"
+    assert (done.returncode, done.stderr) == (1, told)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from floodplain.problem import Problem
-from preview.checks import check, graph, karpenter, policies, program, values
+from preview.checks import check, graph, karpenter, policies, program, stack_file, values
 from preview.finding import Finding, ordered
 from preview.recording import Message
 from preview.render import Rendering
@@ -166,3 +166,34 @@ def test_errors_come_first_and_each_finding_once() -> None:
         ("error", "c"),
         ("warning", "b"),
     ]
+
+
+KUBECONFIG = "kind: Config\nusers:\n- name: a\n  user:\n    token: abcdef0123\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("aws:secretKey", "abc/def+ghi", "aws:secretKey: holds a credential, by its name, in clear text; encrypt it: "),
+        ("aws:accessKey", "AKIAIOSFODNN7EXAMPLE", "aws:accessKey: holds an AWS access key in clear text; encrypt it: "),
+        ("github:token", "abcdef", "github:token: holds a credential, by its name, in clear text; encrypt it: "),
+        ("kubernetes:kubeconfig", KUBECONFIG, "kubernetes:kubeconfig: holds a token in a kubeconfig in clear text; "),
+        (
+            "kubernetes:kubeconfig",
+            {"kind": "Config", "users": [{"name": "a", "user": {"client-key-data": "abcdef"}}]},
+            "kubernetes:kubeconfig: holds a client-key-data in a kubeconfig in clear text; ",
+        ),
+        ("test:db", [{"password": "a-b-c"}], "test:db[0].password: holds a credential, by its name, in clear text; "),
+    ],
+)
+def test_a_secret_in_clear_text_is_told_whoever_reads_it(rendered: Rendered, key: str, value: Any, line: str) -> None:
+    rendering = rendered("good", {"token": SECRET})
+    file = dataclasses.replace(rendering.stackfile, values={key: value})
+    [said] = told(stack_file.check(dataclasses.replace(rendering, stackfile=file)))
+    assert said.startswith(f"stacks/Pulumi.dev.yaml: {line}")
+    assert "abc" not in said and "AKIA" not in said and "a-b-c" not in said
+
+
+def test_what_is_encrypted_or_only_refers_to_a_secret_is_none(rendered: Rendered) -> None:
+    rendering = rendered("good", {"token": SECRET, "db": {"password": SECRET, "passwordFile": "a", "token": "${T}"}})
+    assert told(stack_file.check(rendering)) == []
