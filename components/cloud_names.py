@@ -136,6 +136,48 @@ class Place:
         return f"arn:{self.partition}:{service}:{self.region}:{self.account_id}:{resource}"
 
 
+_POLICY_ARN = re.compile(r"arn:(aws[a-z-]*):iam::(aws|[0-9]{12}):policy/(?:[!-.0-~]+/)*([A-Za-z0-9_+=,.@-]{1,128})")
+_ADMINISTRATORS = ("AdministratorAccess", "PowerUserAccess", "IAMFullAccess")
+
+
+def policy_arn_problems(arn: str, place: Place) -> Iterator[RuleError]:
+    """Why `arn` cannot be that of a policy for a role of the account at `place`."""
+    found = _POLICY_ARN.fullmatch(arn)
+    if not found:
+        example = place.iam("policy/NAME")
+        yield RuleError("is not the ARN of an IAM policy", f"it looks like {example}", value=arn)
+        return
+    yield from account_problems(arn, place)
+
+
+def administrator_problems(arn: str) -> Iterator[RuleError]:
+    """Why the policy `arn` is not for nodes: every pod without an identity of its own can use their role."""
+    found = _POLICY_ARN.fullmatch(arn)
+    if found and found[2] == "aws" and found[3] in _ADMINISTRATORS:
+        yield RuleError(
+            "gives the whole account to every node, and so to pods on it",
+            "write a policy of your own that names what nodes need",
+            value=arn,
+        )
+
+
+def account_problems(arn: str, place: Place) -> Iterator[RuleError]:
+    """Why a role of the account at `place` cannot have to do with `arn`, which is one of IAM."""
+    _, partition, _, _, account, _ = arn.split(":", 5)
+    if partition != place.partition:
+        yield RuleError(
+            f"is in the partition {partition}, and the region {place.region} in {place.partition}",
+            f"write arn:{place.partition}:...",
+            value=arn,
+        )
+    elif account not in ("aws", place.account_id):
+        yield RuleError(
+            f"is of the account {account}, and IAM takes only what is in the role's own, {place.account_id}",
+            "make it in that account",
+            value=arn,
+        )
+
+
 def check_account_id(text: str) -> str:
     """The text again. Raises RuleError for what is not the id of an AWS account."""
     if not re.fullmatch(r"\d{12}", text, re.ASCII):

@@ -81,8 +81,9 @@ SINCE: dict[str, Version] = {
 }
 """First Karpenter with a field, setting, feature gate or needed permission (upstream's upgrade guide)."""
 
-_KUBERNETES = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-+].*)?")
-_KARPENTER = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+# At most four digits each: Python refuses to read numbers of thousands.
+_KUBERNETES = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?:-eks-[0-9a-f]{1,40})?")
+_KARPENTER = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})")
 
 
 def kubernetes_version(text: str) -> Version:

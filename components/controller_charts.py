@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field
 from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText
 from floodplain.rules import RuledSettings, rule
+from floodplain.settings import SEVERAL_LINES
 
 from .helm_release import Chart, KubernetesName, PinnedVersion, merged, source_problems
 from .monitoring_values import monitoring_values
@@ -92,7 +93,7 @@ class ChartSettings(RuledSettings):
     chart: str
     repository: str | None = None
     timeout_seconds: int = Field(default=600, ge=60, le=3600)
-    values: dict[str, Any] = Field(default_factory=dict)
+    values: Annotated[dict[str, Any], SEVERAL_LINES] = Field(default_factory=dict)
 
     @rule("chart", "repository")
     def _source_is_whole(self) -> Iterator[RuleError]:

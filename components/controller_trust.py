@@ -5,10 +5,16 @@ What the roles may do is in `controller_policies`.
 
 from __future__ import annotations
 
+import re
+
 from floodplain.problem import RuleError
 
 from .cloud_names import ec2_principal
 from .iam_document import document
+
+_PROVIDER = re.compile(
+    r"arn:aws[a-z-]*:iam::[0-9]{12}:oidc-provider/(?P<issuer>[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~-]+)*)"
+)
 
 
 def node_trust(partition: str) -> str:
@@ -42,13 +48,14 @@ def pod_identity_trust(cluster_arn: str, namespace: str, service_account: str) -
 
 def irsa_trust(oidc_provider_arn: str, namespace: str, service_account: str) -> str:
     """Who may take the controller's role: that service account, by the cluster's OIDC provider. Raises RuleError."""
-    before, found, issuer = oidc_provider_arn.partition(":oidc-provider/")
-    if not (found and issuer and before.startswith("arn:")):
+    found = _PROVIDER.fullmatch(oidc_provider_arn)
+    if not found:
         raise RuleError(
             "is not the ARN of an IAM OIDC provider",
             "it looks like arn:aws:iam::123456789012:oidc-provider/oidc.eks.eu-central-1.amazonaws.com/id/ABC",
             value=oidc_provider_arn,
         )
+    issuer = found["issuer"]
     condition = {
         f"{issuer}:aud": "sts.amazonaws.com",
         f"{issuer}:sub": f"system:serviceaccount:{namespace}:{service_account}",

@@ -251,7 +251,7 @@ def _check_inputs(plan: KarpenterInstallation, args: KarpenterArgs) -> None:
     """What the model cannot see: whether computed arguments are there, and right where they are plain."""
     problems = [
         Problem(".".join(("karpenter", to_camel(key), *rest)), error.rule, error.remedy, error.value)
-        for error in input_problems(plan.karpenter, args)
+        for error in input_problems(plan, args)
         for key, *rest in [[str(part) for part in error.path]]
     ]
     if plan.karpenter.credentials is Credentials.IRSA and args.get("oidc_provider_arn") is None:

@@ -6,13 +6,23 @@ Pure and exact, so that a preview without credentials shows the very text. The r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from floodplain.problem import RuleError
 from floodplain.rules import RuledSettings, rule
 
-from .cloud_names import EVENT_RULE, IAM_POLICY, IAM_ROLE, SQS_QUEUE, cloud_name
+from .cloud_names import (
+    EVENT_RULE,
+    IAM_POLICY,
+    IAM_ROLE,
+    SQS_QUEUE,
+    account_problems,
+    administrator_problems,
+    cloud_name,
+    policy_arn_problems,
+)
 from .cluster import Cluster, version_problems
 from .controller_policies import NODE_POLICIES, PolicyScope, documents, policy_problems
 from .controller_trust import irsa_trust
@@ -28,6 +38,9 @@ the release goes; a later release of the same name takes them over again."""
 
 CRD_RELEASE, RELEASE = "karpenter-crd", "karpenter"
 """Names of the two releases."""
+
+
+_ENDPOINT = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?/?")
 
 
 class KarpenterInstallation(RuledSettings):
@@ -178,21 +191,36 @@ def installation_problems(plan: KarpenterInstallation) -> Iterator[RuleError]:
     for error in policy_problems(documents(plan.policy_scope)):
         yield RuleError(error.rule, error.remedy, ("cluster", "name"), plan.cluster.name)
     held = {key: getattr(plan.karpenter, key) for key in INPUTS if hasattr(plan.karpenter, key)}
-    for error in (*clashes(plan.own_values("", ""), plan.karpenter.values), *input_problems(plan.karpenter, held)):
+    for error in (*clashes(plan.own_values("", ""), plan.karpenter.values), *input_problems(plan, held)):
         yield RuleError(error.rule, error.remedy, ("karpenter", *error.path), error.value)
 
 
-def input_problems(karpenter: KarpenterSettings, inputs: Mapping[str, Any]) -> Iterator[RuleError]:
+def input_problems(plan: KarpenterInstallation, inputs: Mapping[str, Any]) -> Iterator[RuleError]:
     """What is wrong with those inputs of the controller (`karpenter_args.INPUTS`) that are plain already."""
-    provider = inputs.get("oidc_provider_arn")
+    karpenter, place = plan.karpenter, plan.cluster.place
+    endpoint, provider = inputs.get("cluster_endpoint"), inputs.get("oidc_provider_arn")
+    if isinstance(endpoint, str) and endpoint and not _ENDPOINT.fullmatch(endpoint):
+        yield RuleError(
+            "is not the address of an API server",
+            "write https://HOST, as EKS tells it",
+            ("cluster_endpoint",),
+            endpoint,
+        )
     if isinstance(provider, str):
-        try:
-            irsa_trust(provider, karpenter.namespace, karpenter.service_account)
-        except RuleError as error:
-            yield RuleError(error.rule, error.remedy, ("oidc_provider_arn",), provider)
-    policies = inputs.get("node_role_policies")
+        yield from _at(_provider_problems(plan, provider), "oidc_provider_arn")
+    boundary, policies = inputs.get("permissions_boundary"), inputs.get("node_role_policies")
+    if isinstance(boundary, str):
+        yield from _at(policy_arn_problems(boundary, place), "permissions_boundary")
     if not isinstance(policies, Mapping) or not policies:
         return
+    for key, arn in policies.items():
+        if not IAM_POLICY.accepts(key):
+            yield RuleError(
+                "is not a name for a policy", "use letters, digits and +=,.@-_", ("node_role_policies",), key
+            )
+        if isinstance(arn, str):
+            yield from _at(policy_arn_problems(arn, place), "node_role_policies", key)
+            yield from _at(administrator_problems(arn), "node_role_policies", key)
     if karpenter.node_role_name is not None:
         yield RuleError(
             f"are for a role made here, and {karpenter.node_role_name} exists already",
@@ -206,3 +234,17 @@ def input_problems(karpenter: KarpenterSettings, inputs: Mapping[str, Any]) -> I
             ("node_role_policies", key),
             policies[key],
         )
+
+
+def _provider_problems(plan: KarpenterInstallation, provider: str) -> Iterator[RuleError]:
+    try:
+        irsa_trust(provider, plan.karpenter.namespace, plan.karpenter.service_account)
+    except RuleError as error:
+        yield error
+        return
+    yield from account_problems(provider, plan.cluster.place)
+
+
+def _at(errors: Iterable[RuleError], *path: str) -> Iterator[RuleError]:
+    for error in errors:
+        yield RuleError(error.rule, error.remedy, path, error.value)

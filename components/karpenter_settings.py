@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 from pydantic.alias_generators import to_camel
@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 from floodplain.problem import RuleError
 from floodplain.quantity import QuantityText
 from floodplain.rules import RuledSettings, rule
-from floodplain.settings import Settings
+from floodplain.settings import SEVERAL_LINES, Settings
 from floodplain.settings_path import Location
 
 from . import compatibility
@@ -102,7 +102,7 @@ class KarpenterSettings(RuledSettings):
     image_repository: str | None = None
     adopt_crds: bool = False
     timeout_seconds: int = Field(default=600, ge=60, le=3600)
-    values: dict[str, Any] = Field(default_factory=dict)
+    values: Annotated[dict[str, Any], SEVERAL_LINES] = Field(default_factory=dict)
     tags: dict[str, str] = Field(default_factory=dict)
 
     @field_validator("node_role_name")

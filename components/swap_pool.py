@@ -19,7 +19,7 @@ from floodplain.pools import POOL_LABEL
 from floodplain.problem import RuleError
 from floodplain.quantity import BytesText
 from floodplain.rules import WHOLE, RuledSettings, rule
-from floodplain.settings import Settings
+from floodplain.settings import SEVERAL_LINES, Settings
 
 from . import crd
 from .cluster import ClusterVersions
@@ -36,7 +36,7 @@ PAUSE_IMAGE = "registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff
 
 # "floodplain-headroom-" and a pool name must fit a DNS label of 63 characters.
 _KUBERNETES_OWN = re.compile(r"(.+\.)?(kubernetes|k8s)\.io")
-_ZONE = re.compile(r"[a-z]{2,}(-[a-z]+)+-\d+(-[a-z]+-\d+)*[a-z]")
+_ZONE = re.compile(r"[a-z]{2,}(-[a-z]+)+-[0-9]+(-[a-z]+-[0-9]+)*[a-z]")
 _POOL_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
 
 
@@ -176,7 +176,7 @@ class SwapPool(RuledSettings):
     swap: SwapSettings = SwapSettings()
     disk: DiskSettings = DiskSettings()
     kubelet: KubeletSettings = KubeletSettings()
-    kubelet_config: dict[str, Any] = Field(default_factory=dict)
+    kubelet_config: Annotated[dict[str, Any], SEVERAL_LINES] = Field(default_factory=dict)
     single_process_oom_kill: bool = False
     subnets: SubnetTerms = ()
     security_groups: SecurityGroupTerms = ()
@@ -189,7 +189,7 @@ class SwapPool(RuledSettings):
     priority: PriorityClassSettings = PriorityClassSettings()
     guardrails: GuardrailMode = GuardrailMode.ENFORCE
     weight: int | None = Field(default=None, ge=1, le=100)
-    extra_scripts: tuple[str, ...] = ()
+    extra_scripts: Annotated[tuple[str, ...], SEVERAL_LINES] = ()
     tags: dict[str, str] = Field(default_factory=dict)
 
     @property

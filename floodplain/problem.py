@@ -31,7 +31,7 @@ class Problem:
     def __str__(self) -> str:
         shown = "" if self.value is ABSENT else f"{_shown(self.value)} "
         remedy = f"; {self.remedy}" if self.remedy else ""
-        return f"{self.path or 'the settings'}: {shown}{self.rule}{remedy}"
+        return f"{_printable(self.path) or 'the settings'}: {shown}{self.rule}{remedy}"
 
 
 class RuleError(ValueError):
@@ -187,6 +187,11 @@ def _unknown_key(place: Place, key: str, snake: bool) -> Problem:
 
 def _plain(word: str) -> str:
     return word.lower().replace("_", "")
+
+
+def _printable(path: str) -> str:
+    """A path on one line, whatever its keys are."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in path)
 
 
 def _shown(value: Any) -> str:

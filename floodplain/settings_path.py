@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,27 @@ def locate(location: Location, model: type[BaseModel], *, prefix: str = "", snak
         owner, key, options = _step(options, part, snake)
         text += f".{key}" if text else key
     return Place(text, owner)
+
+
+def empty_maps(value: Any, model: type[BaseModel]) -> Iterator[Place]:
+    """Keys of `value` without a value where an optional map of settings is meant: they would count as left out."""
+    for location in _empty_maps(value, [model], ()):
+        yield locate(location, model)
+
+
+def _empty_maps(value: Any, options: list[Any], location: Location) -> Iterator[Location]:
+    if isinstance(value, list | tuple):
+        items = _arguments(options, (list, tuple, Sequence))
+        for index, item in enumerate(value):
+            yield from _empty_maps(item, items, (*location, index))
+    for model in _models(options) if isinstance(value, Mapping) else ():
+        for name, field in model.model_fields.items():
+            for key in {name, field.alias or name} & {*value}:
+                below, place = _options(field.annotation), (*location, key)
+                if value[key] is not None:
+                    yield from _empty_maps(value[key], below, place)
+                elif _models(below) and type(None) in typing.get_args(field.annotation):
+                    yield place
 
 
 def keys(model: type[BaseModel], snake: bool) -> list[str]:

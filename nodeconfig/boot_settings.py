@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import Annotated
 
 from pydantic import Field, field_validator
 
@@ -16,6 +17,7 @@ from floodplain.kubelet_keys import RESERVABLE
 from floodplain.problem import RuleError
 from floodplain.quantity import QuantityError, QuantityText, to_bytes
 from floodplain.rules import rule
+from floodplain.settings import SEVERAL_LINES
 
 from .shell_rules import check_script
 from .tuning import TIMEOUT_LEAST_SECONDS, NodeTuning, SwapRatio
@@ -43,7 +45,7 @@ class BootSettings(NodeTuning):
     start_timeout: Duration = "5m"
     power_off_on_failure: bool = True
     system_reserved: dict[str, QuantityText] = Field(default_factory=dict)
-    extra_scripts: tuple[str, ...] = ()
+    extra_scripts: Annotated[tuple[str, ...], SEVERAL_LINES] = ()
 
     @field_validator("start_timeout")
     @classmethod

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Field
 from floodplain.problem import RuleError
 from floodplain.quantity import BytesText
 from floodplain.rules import RuledSettings, rule
+from floodplain.settings import SEVERAL_LINES
 
 from .kubelet_fields import broken_kubelet_rules
 from .reserve import thousandths
@@ -69,7 +70,7 @@ class NodeTuning(RuledSettings):
     io_latency: Latency | None = "25ms"
     disk_reserve: BytesText = "20Gi"
     single_process_oom_kill: bool = False
-    kubelet_config: dict[str, Any] = Field(default_factory=dict)
+    kubelet_config: Annotated[dict[str, Any], SEVERAL_LINES] = Field(default_factory=dict)
 
     @rule("kubelet_config")
     def _kubelet_takes_it(self) -> Iterator[RuleError]:

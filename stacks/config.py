@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from components import PlatformArgs
 from components.platform_settings import PlatformSettings
 from floodplain.problem import Problem, problems_of
+from floodplain.settings_path import empty_maps
 
 from .problems import StackProblemsError
 
@@ -38,10 +39,17 @@ def parse(stack: str, values: Mapping[str, Any]) -> StackConfig:
 
     Raises StackProblemsError with every problem.
     """
+    problems = [
+        Problem(place.text, "is empty and a map is meant", "write {} for the defaults, or remove the key")
+        for place in empty_maps(values, StackConfig)
+    ]
     try:
-        return StackConfig.model_validate(values)
+        config = StackConfig.model_validate(values)
     except ValidationError as error:
-        problems = problems_of(error, StackConfig)
+        problems += problems_of(error, StackConfig)
+    else:
+        if not problems:
+            return config
     raise StackProblemsError(
         stack,
         (Problem(f"{PROJECT}:{problem.path}", problem.rule, problem.remedy, problem.value) for problem in problems),

@@ -31,6 +31,8 @@ DROPPED = "is not a key here, and the API server drops it in silence"
 class CrdModel(Settings):
     """A part of an object. Raises ValidationError with every broken rule, its own and its parts'."""
 
+    plain_texts: ClassVar[bool] = False
+
     rules: ClassVar[tuple[CrossRule, ...]] = ()
     """Rules over several fields."""
 

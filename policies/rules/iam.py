@@ -203,8 +203,8 @@ POLICIES: list[Policy] = [
     resource_rule(
         About(
             name="iam-no-administrators",
-            description="AdministratorAccess, PowerUserAccess and IAMFullAccess are attached to nothing: what runs on a "
-            "node can use the node's role.",
+            description="AdministratorAccess, PowerUserAccess and IAMFullAccess are attached to nothing: what runs on "
+            "a node can use the node's role.",
             remedy="Attach a policy that names the actions and resources that are needed.",
             severity=Severity.CRITICAL,
         ),
@@ -214,8 +214,8 @@ POLICIES: list[Policy] = [
     resource_rule(
         About(
             name="iam-services-act-for-somebody-known",
-            description="Where a resource's policy lets an AWS service in, a condition says for which resource, account "
-            "or organization it acts; without one anybody's events reach the resource (the confused deputy).",
+            description="Where a resource's policy lets an AWS service in, a condition says for which resource, "
+            "account or organization it acts; without one anybody's events reach the resource (the confused deputy).",
             remedy="Add a condition on aws:SourceArn, or on aws:SourceAccount where the ARN is not known.",
         ),
         of_type(has_documents),

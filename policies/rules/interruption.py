@@ -99,9 +99,10 @@ def _lets_in(statement: Statement, rule: HeardRule) -> bool:
     with Unknowns():
         name = text(get(rule.resource.props, "name"))
         for condition in statement.conditions:
-            if name is not None and condition.key == "aws:sourcearn" and condition.narrows:
-                if not any(_names(value, name) for value in condition.values):
-                    return False
+            if name is None or condition.key != "aws:sourcearn" or not condition.narrows:
+                continue
+            if not any(_names(value, name) for value in condition.values):
+                return False
     return True
 
 

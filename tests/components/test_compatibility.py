@@ -106,7 +106,9 @@ def test_the_rules_for_karpenters_objects_are_those_of_the_default_release() -> 
     assert crd.KARPENTER_VERSION == compatibility.DEFAULT_KARPENTER
 
 
-@pytest.mark.parametrize("text", ["", "latest", "1.14", "v1.14.1", "^1.14.0", ">=1.0.0", "1.14.0-rc.0", "1.x.0"])
+@pytest.mark.parametrize(
+    "text", ["", "latest", "1.14", "v1.14.1", "^1.14.0", ">=1.0.0", "1.14.0-rc.0", "1.x.0", "1.14.\u0661"]
+)
 def test_karpenter_is_one_exact_release(text: str) -> None:
     with pytest.raises(RuleError, match=r"is not a release of Karpenter; write one release as three numbers"):
         compatibility.karpenter_version(text)
@@ -120,7 +122,13 @@ def test_kubernetes_is_read_as_people_and_servers_write_it(text: str, version: V
     assert compatibility.kubernetes_version(text) == version
 
 
-@pytest.mark.parametrize("text", ["", "1", "latest", "1.34.x", "1,34"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "1", "latest", "1.34.x", "1,34", "1.34\n", "1.34-eks", "1.34.9-eks-$(id)", "v1.34.9-eks-1;id"),
+        *("1.34+$(id)", "1.34.9-gke.1", "\u0661.\u0663\u0664", "1.\uff13\uff14", f"1.{'9' * 5000}"),
+    ],
+)
 def test_what_is_no_kubernetes_version_is_refused(text: str) -> None:
     with pytest.raises(RuleError, match="is not a Kubernetes version"):
         compatibility.kubernetes_version(text)

@@ -200,6 +200,55 @@ BAD = [
         "is the name of a policy that every node's role has; remove it, or give a policy of your own another name",
     ),
     (
+        {"node_role_policies": {"logs": "CloudWatchAgentServerPolicy"}},
+        "karpenter.nodeRolePolicies.logs",
+        "is not the ARN of an IAM policy; it looks like arn:aws:iam::111122223333:policy/NAME",
+    ),
+    (
+        {"node_role_policies": {"logs": "arn:aws:iam::111122223333:policy/x\n"}},
+        "karpenter.nodeRolePolicies.logs",
+        "",
+    ),
+    (
+        {"node_role_policies": {"logs": "arn:aws-cn:iam::aws:policy/x"}},
+        "karpenter.nodeRolePolicies.logs",
+        "is in the partition aws-cn, and the region eu-central-1 in aws; write arn:aws:...",
+    ),
+    (
+        {"node_role_policies": {"a b": "arn:aws:iam::aws:policy/x"}},
+        "karpenter.nodeRolePolicies",
+        "'a b' is not a name for a policy; use letters, digits and",
+    ),
+    *(
+        (
+            {"node_role_policies": {"all": f"arn:aws:iam::aws:policy/{policy}"}},
+            "karpenter.nodeRolePolicies.all",
+            "gives the whole account to every node, and so to pods on it; write a policy of your own",
+        )
+        for policy in ("AdministratorAccess", "PowerUserAccess", "IAMFullAccess")
+    ),
+    (
+        {"permissions_boundary": "arn:aws:s3:::bucket"},
+        "karpenter.permissionsBoundary",
+        "'arn:aws:s3:::bucket' is not the ARN of an IAM policy",
+    ),
+    (
+        {"permissions_boundary": "arn:aws:iam::999999999999:policy/b"},
+        "karpenter.permissionsBoundary",
+        "is of the account 999999999999, and IAM takes only what is in the role's own, 111122223333; make it in that",
+    ),
+    (
+        {"credentials": "Irsa", "oidc_provider_arn": "arn:aws:iam::999999999999:oidc-provider/a.example/id/A"},
+        "karpenter.oidcProviderArn",
+        "is of the account 999999999999, and IAM takes only what is in the role's own, 111122223333",
+    ),
+    (
+        {"credentials": "Irsa", "oidc_provider_arn": "arn:aws:sqs::111122223333:oidc-provider/a.example"},
+        "karpenter.oidcProviderArn",
+        "is not the ARN of an IAM OIDC provider",
+    ),
+    ({"cluster_endpoint": "http://a b"}, "karpenter.clusterEndpoint", "is not the address of an API server"),
+    (
         {"feature_gates": {"capacity_buffer": True}, "version": "1.13.0"},
         "karpenter.featureGates.capacityBuffer",
         "needs Karpenter 1.14.0 or newer, and version is 1.13.0; turn it off or raise version",

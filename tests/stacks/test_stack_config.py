@@ -222,6 +222,54 @@ def test_a_cluster_name_of_a_hundred_characters_in_the_longest_region_is_good_in
     assert parse("test", long).cluster.name == "c" * 100
 
 
+@pytest.mark.parametrize("chart", ["kueue", "argoWorkflows", "kubePrometheusStack"])
+def test_a_key_without_a_value_is_not_taken_for_one_that_is_left_out(chart: str) -> None:
+    line = (
+        f"floodplain:controllers.{chart}: is empty and a map is meant; write {{}} for the defaults, or remove the key"
+    )
+    assert told(stack(controllers={chart: None})) == [line]
+    assert told(stack(controllers={chart: None}, pool=[]))[0] == line
+    assert parse("test", stack(controllers={chart: {}})).controllers.model_fields_set
+
+
+def test_an_empty_taint_of_a_pool_is_told_by_its_place_and_nulls_in_chart_values_are_theirs() -> None:
+    pool = {**GOOD["pools"][0], "taint": None}
+    assert told(stack(pools=[pool])) == [
+        "floodplain:pools[0].taint: is empty and a map is meant; write {} for the defaults, or remove the key"
+    ]
+    parse("test", stack(controllers={"kueue": {"values": {"a": None, "taint": None}}}))
+
+
+CONTROL = [
+    (stack(controllers={"kubePrometheusStack": {"storage": "1Gi", "storageClass": "gp3\n"}}), "storageClass"),
+    (stack(karpenter={"imageRepository": "a\nb"}), "karpenter.imageRepository"),
+    (stack(karpenter={"clusterEndpoint": "https://a\x00"}), "karpenter.clusterEndpoint"),
+    (stack(karpenter={"values": {"a": ["b\x00"]}}), "karpenter.values.a.0"),
+    (stack(karpenter={"values": {"a\nb": "c"}}), "karpenter.values"),
+    (stack(tags={"a": "b\u2028c"}), "tags.a"),
+    (stack(pools__0__extraScripts=["#!/bin/sh\nset -e\x00\n"]), "pools[0].extraScripts[0]"),
+    (stack(pools__0__kubeletConfig={"a": "\x1b[31m"}), "pools[0].kubeletConfig.a"),
+    (stack(tags={"a": "\ud800"}), "tags.a"),
+]
+
+
+@pytest.mark.parametrize(("values", "path"), CONTROL, ids=[path for _, path in CONTROL])
+def test_control_characters_are_refused_in_every_text(values: dict[str, Any], path: str) -> None:
+    lines = told(values)
+    assert any(f"{path}: " in line and "control character U+" in line for line in lines), lines
+    assert all(letter.isprintable() for line in lines for letter in line), lines
+
+
+def test_scripts_and_chart_values_may_have_lines_and_tabs() -> None:
+    several = "#!/bin/sh\n\tset -e\n"
+    parse("test", stack(pools__0__extraScripts=[several], karpenter={"values": {"a": several}}))
+
+
+def test_a_key_with_a_line_end_stays_on_one_line() -> None:
+    (line,) = told({**GOOD, "x\n```\n# heading": 1})
+    assert line.startswith(r"floodplain:x\n```\n# heading: is not a known key")
+
+
 def test_a_kubeconfig_in_clear_text_is_refused() -> None:
     (problem,) = key_problems(["floodplain:kubeconfig", "floodplain:pools"], [])
     assert str(problem) == (
