@@ -9,6 +9,7 @@ finding that its preview treats as an error. What a preview says is preview/'s b
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ class Part:
 
 def stacks(folder: Path) -> list[str]:
     """Names of the stacks that have a file in `folder`, sorted."""
-    return sorted(path.name.split(".")[1] for path in folder.glob("Pulumi.*.yaml"))
+    return sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in folder.glob("Pulumi.*.yaml"))
 
 
 def render(stack: str, base: str | None) -> Part:
@@ -41,8 +42,15 @@ def render(stack: str, base: str | None) -> Part:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     text = done.stdout.strip()
     if done.stderr.strip():
-        text = f"{text}\n\n```text\n{done.stderr.strip()}\n```".strip()
+        text = f"{text}\n\n{fenced(done.stderr.strip())}".strip()
     return Part(stack, text, done.returncode == 0)
+
+
+def fenced(text: str) -> str:
+    """The text as a block of code that nothing in it can end: the fence is longer than any run of backticks inside."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def assemble(parts: list[Part], base: str | None, limit: int = LIMIT) -> str:
@@ -77,18 +85,25 @@ def _section(part: Part, room: int) -> str:
 def cut(markdown: str, room: int) -> str:
     """The first lines of `markdown` that fit, with what they opened closed again, and a note."""
     note = f"\n_Cut here: the whole, {len(markdown):,} characters, is in the run's artifact `preview`._"
-    room -= len(note) + len("\n```") + 4 * len("\n</details>")
+    room -= len(note) + len("\n") + 4 * len("\n</details>")
     kept: list[str] = []
+    fence = ""
     for line in markdown.splitlines():
-        room -= len(line) + 1
-        if room < 0:
+        found = re.match(r"\s*(`{3,})(.*)", line)
+        after = fence
+        if found and not fence:
+            after = found[1]
+        elif found and len(found[1]) >= len(fence) and not found[2].strip():
+            after = ""
+        if len(line) + 1 + len(after) > room:
             break
+        room -= len(line) + 1
+        fence = after
         kept.append(line)
-    fenced = sum(line.lstrip().startswith("```") for line in kept) % 2
     text = "\n".join(kept)
     # Within a fence the tags are text, and a preview nests no more than four of them.
     still_open = min(4, text.count("<details") - text.count("</details>"))
-    return text + "\n```" * fenced + "\n</details>" * still_open + "\n" + note
+    return text + (f"\n{fence}" if fence else "") + "\n</details>" * still_open + "\n" + note
 
 
 def main() -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,6 +63,25 @@ def test_it_fits_and_a_short_stack_is_never_cut_for_a_long_one(
 
 
 def test_stacks_are_found_by_their_files(report: ModuleType, tmp_path: Path) -> None:
-    for name in ("Pulumi.prod.yaml", "Pulumi.dev.yaml", "schema.json", "__init__.py"):
+    for name in ("Pulumi.prod.yaml", "Pulumi.dev.yaml", "Pulumi.eu.prod.yaml", "schema.json", "__init__.py"):
         (tmp_path / name).touch()
-    assert report.stacks(tmp_path) == ["dev", "prod"]
+    assert report.stacks(tmp_path) == ["dev", "eu.prod", "prod"]
+
+
+@pytest.mark.parametrize("said", ["x\n```\n# heading\n[a](b)", "`````", "plain", "~~~\n``` ```"])
+def test_nothing_that_a_preview_says_ends_the_block_it_is_shown_in(
+    report: ModuleType, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    done = subprocess.CompletedProcess([], 1, stdout="## dev\n", stderr=f"{said}\n")
+    monkeypatch.setattr(report.subprocess, "run", lambda *args, **more: done)
+    head, _, *block = report.render("dev", None).markdown.splitlines()
+    fence = block[0].removesuffix("text")
+    assert (head, block[-1], "\n".join(block[1:-1])) == ("## dev", fence, said)
+    assert set(fence) == {"`"} and len(fence) >= 3 and fence not in said
+
+
+def test_a_cut_closes_a_long_fence_with_one_as_long(report: ModuleType) -> None:
+    markdown = report.fenced("a\n````\n```text\n" + "line\n" * 1000)
+    text = report.cut(markdown, 400)
+    assert len(text) <= 400
+    assert text.split("\n\n")[0].splitlines()[-1] == "`````"

@@ -89,7 +89,21 @@ def test_the_key_is_made_or_opened_where_it_is_not_there_or_empty(
     [
         (STACK, {"service": "host.example/x:latest"}, "does not name an image by digest"),
         (STACK, {"service": ""}, "does not name an image by digest"),
+        *(
+            (STACK, {"service": f"{start}{SERVICE}"}, "does not name an image by digest")
+            for start in ("{", "&", "!", "%", "[", "*", "`", "#", "- ", "? ", "@", "|", ">")
+        ),
+        (STACK, {"service": SERVICE.upper()}, "does not name an image by digest"),
+        (STACK, {"service": f"{SERVICE}\n"}, "does not name an image by digest"),
+        (STACK, {"no": SERVICE}, "'no' is not the name of an image; known: service, agent"),
+        (STACK, {"": SERVICE}, "'' is not the name of an image"),
         ("encryptionsalt: x\n", {"service": SERVICE}, "no `config:` block"),
+        ("config:\n  a: [\n", {"service": SERVICE}, "is not YAML"),
+        ("config:\n  floodplain:images:\n    service:\n      x@y\n", {"service": SERVICE}, "cannot be edited"),
+        ("config:\n  floodplain:images:\n    service: >-\n      x\n", {"service": SERVICE}, "cannot be edited"),
+        ('config:\n  floodplain:images:\n    service: "a\n      b"\n', {"service": SERVICE}, "cannot be edited"),
+        ("config:\n  floodplain:images:\n  - service\n", {"service": SERVICE}, "cannot be edited"),
+        ("config:\n  floodplain:images: &a\n    agent: x\n", {"service": SERVICE}, "one image a line"),
         ("config:\n  floodplain:images: {service: x}\n", {"service": SERVICE}, "line 2: .* one image a line"),
     ],
 )
@@ -98,6 +112,60 @@ def test_what_cannot_be_edited_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         write_digests.with_images(text, images)
+
+
+IMAGES = f"  floodplain:images:\n    service: {SERVICE}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # The key in a text, and beside `config`.
+        (
+            "config:\n  a:b: |\n    floodplain:images:\n      service: x\n",
+            f"config:\n  a:b: |\n    floodplain:images:\n      service: x\n{IMAGES}",
+        ),
+        (
+            "floodplain:images:\n  service: x\nconfig:\n  a:b: 1\n",
+            f"floodplain:images:\n  service: x\nconfig:\n  a:b: 1\n{IMAGES}",
+        ),
+        (
+            "config:\n  a:b:\n    floodplain:images:\n      service: x\n",
+            f"config:\n  a:b:\n    floodplain:images:\n      service: x\n{IMAGES}",
+        ),
+        # A hash within a value is no comment.
+        (
+            "config:\n  floodplain:images:\n    service: x#y  # old\n",
+            f"config:\n  floodplain:images:\n    service: {SERVICE}  # old\n",
+        ),
+    ],
+)
+def test_only_the_key_of_the_stack_itself_is_edited(write_digests: ModuleType, before: str, after: str) -> None:
+    assert write_digests.with_images(before, {"service": SERVICE}) == after
+
+
+def test_without_a_reader_of_yaml_nothing_is_written(
+    write_digests: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_digests, "yaml", None)
+    with pytest.raises(ValueError, match="cannot be checked without PyYAML; install it"):
+        write_digests.with_images(STACK, {"service": SERVICE})
+
+
+def test_a_file_that_is_not_there_and_a_name_given_twice_are_told(
+    write_digests: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone, here = tmp_path / "Pulumi.gone.yaml", tmp_path / "Pulumi.a.yaml"
+    here.write_text(STACK)
+    monkeypatch.setattr("sys.argv", ["write_digests", str(gone), "--images", f"service={SERVICE}"])
+    assert write_digests.main() == 1
+    pair = f"service={SERVICE}"
+    monkeypatch.setattr("sys.argv", ["write_digests", str(here), "--images", pair, pair])
+    assert write_digests.main() == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"{gone}: cannot be read: No such file or directory",
+        f"{here}: service is given twice; give each image once",
+    ]
 
 
 def test_a_refusal_leaves_every_file_as_it_was(
@@ -116,13 +184,14 @@ def test_a_refusal_leaves_every_file_as_it_was(
 
 
 # Two letters in front, since `no` and `on` are booleans in YAML.
-names = st.from_regex(r"im[a-z0-9]{1,8}", fullmatch=True)
+names = st.sampled_from(["service", "agent"]) | st.from_regex(r"im[a-z0-9]{1,8}", fullmatch=True)
 references = st.integers(0, 2**256 - 1).map(lambda digest: f"host.example/x@sha256:{digest:064x}")
 images = st.dictionaries(names, references, max_size=4)
+released = st.dictionaries(st.sampled_from(["service", "agent"]), references, min_size=1)
 
 
 @settings(max_examples=50)
-@given(old=images, new=images.filter(bool))
+@given(old=images, new=released)
 def test_a_yaml_reader_sees_the_old_images_updated_by_the_new(
     write_digests: ModuleType, old: dict[str, str], new: dict[str, str]
 ) -> None:
