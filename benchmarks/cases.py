@@ -23,7 +23,13 @@ Kind = Literal["weak point", "silent failure", "CRD rule", "wrong setting"]
 KINDS: tuple[Kind, ...] = ("weak point", "silent failure", "CRD rule", "wrong setting")
 
 
-class TextEdit(Settings):
+class CaseSettings(Settings):
+    """Settings that hold pieces of wrong objects, control characters included."""
+
+    plain_texts = False
+
+
+class TextEdit(CaseSettings):
     """Replace what `find` (a regular expression without groups) matches by `put`, everywhere."""
 
     find: str
@@ -32,7 +38,7 @@ class TextEdit(Settings):
     """How often `put` is repeated."""
 
 
-class Objects(Settings):
+class Objects(CaseSettings):
     """The mistake in the objects that Kubernetes and AWS get."""
 
     node_pool: dict[str, Any] = {}
@@ -46,7 +52,7 @@ class Objects(Settings):
     """Edits of the JSON text of IAM policies, by name."""
 
 
-class ApiServer(Settings):
+class ApiServer(CaseSettings):
     """What a real API server said of the objects at dry run, and which one. `says` is its message, shortened."""
 
     verdict: Literal["accepts", "refuses", "not its subject"]
@@ -54,7 +60,7 @@ class ApiServer(Settings):
     says: str = ""
 
 
-class Case(Settings):
+class Case(CaseSettings):
     """One wrong configuration and who catches it before apply."""
 
     name: str
