@@ -159,7 +159,7 @@ def test_a_role_given_as_arn_is_told_as_such(construct: Construct) -> None:
         construct({**INPUTS, "nodeRoleName": "arn:aws:iam::111122223333:role/their-nodes"})
     errors = property_errors(caught.value)
     assert list(errors) == ["nodeRoleName"]
-    assert errors["nodeRoleName"].endswith("write the name: their-nodes")
+    assert errors["nodeRoleName"].endswith("write the role's name: their-nodes")
 
 
 def test_a_missing_input_is_told_by_name(construct: Construct) -> None:
