@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
+
+from floodplain.standard_output import guarded
 
 try:
     import typer
@@ -163,23 +164,5 @@ def _fail(message: str) -> NoReturn:
 
 
 def main() -> None:
-    """Entry point of the console script. A standard output that is full or closed is told in a line."""
-    try:
-        try:
-            app()
-        finally:
-            if sys.stdout is not None:
-                sys.stdout.flush()
-    except OSError as error:
-        if error.filename is not None:  # some other file
-            raise
-        if sys.stdout is not None:
-            # Else the interpreter tries once more at its end, and complains.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError) and sys.stderr is not None:
-            print(f"stdout: cannot be written ({error.strerror or error}); name another file", file=sys.stderr)
-        sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()
+    """Entry point of the console script."""
+    guarded(app)

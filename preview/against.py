@@ -7,7 +7,7 @@ from pathlib import Path
 
 from floodplain.problem import Problem
 
-from .base import render_base
+from .base_revision import render_base
 from .diff import compare
 from .dump import concealed
 from .finding import Finding

@@ -15,6 +15,8 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from floodplain.standard_output import guarded
+
 from . import streams
 from .problems import PreviewError
 
@@ -170,4 +172,4 @@ def main() -> None:
     gc.set_threshold(200_000, 10, 10)
     streams.stop_on_sigterm()
     streams.keep_output()
-    streams.guarded(lambda: app(prog_name="python -m preview"))
+    guarded(lambda: app(prog_name="python -m preview"))

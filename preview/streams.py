@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable
 from typing import Any, NoReturn, TextIO
 
 # C0 and C1 but for line ends and tabs, and the marks that turn the direction of a text.
@@ -62,23 +61,3 @@ def keep_output() -> None:
         kept = os.dup(sys.stdout.fileno())
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         sys.stdout = os.fdopen(kept, "w", buffering=1 if lines else -1, encoding=encoding, errors=errors)
-
-
-def guarded(command: Callable[[], object]) -> None:
-    """Run it; a standard output that is closed or full ends it with a line and status 1."""
-    try:
-        try:
-            command()
-        finally:
-            if sys.stdout is not None:
-                sys.stdout.flush()
-    except OSError as error:
-        if error.filename is not None:  # some other file
-            raise
-        if sys.stdout is not None:
-            with contextlib.suppress(OSError, ValueError):
-                # Else the interpreter tries once more at its end, and complains.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError) and sys.stderr is not None:
-            print(f"stdout: cannot be written ({error.strerror or error}); name another file", file=sys.stderr)
-        sys.exit(1)

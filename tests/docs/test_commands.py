@@ -19,7 +19,7 @@ TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.M))
 VARIABLES = set(re.findall(r"^([A-Z]+) \?=", MAKEFILE, re.M)) | {"NAME"}
 CALLS = {
     "-m preview": "preview",
-    "-m floodplain.cli": "floodplain",
+    "-m floodplain": "floodplain",
 }
 
 

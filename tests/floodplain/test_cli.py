@@ -148,7 +148,7 @@ def test_a_width_that_shows_nothing_is_no_width(columns: str) -> None:
 def test_a_full_disk_is_told_in_a_line() -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123
         done = subprocess.run(
-            [sys.executable, "-m", "floodplain.cli", "catalogue", "show"],
+            [sys.executable, "-m", "floodplain", "catalogue", "show"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

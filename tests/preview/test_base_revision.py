@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from preview.base import render_base, resolve, worktree
+from preview.base_revision import render_base, resolve, worktree
 from preview.problems import PreviewError
 from preview.report import report
 
