@@ -6,21 +6,26 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PULUMI_ERROR_OUTPUT_STRING := true
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# uv knows nothing of pip's settings; behind a company's proxy both must trust its certificate.
+ifdef PIP_CERT
+export SSL_CERT_FILE ?= $(PIP_CERT)
+endif
 
 .PHONY: setup preview test golden docs lint format benchmark lock hooks clean
 
 setup: $(VENV)/.installed
 
 $(VENV)/.installed: requirements/bootstrap.txt requirements/dev.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "floodplain needs Python 3.11 or newer; set PYTHON=..."; exit 1; }
-	@echo "setting up $(VENV) (once; about a minute)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "floodplain needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
+	@echo "setting up $(VENV) (once; about a minute)" >&2
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/bootstrap.txt
 	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes --compile-bytecode requirements/dev.txt
 	@touch $@
 
 preview: setup
-	@$(BIN)/python -m preview report --stack $(STACK) --format $(FORMAT) $(if $(BASE),--base $(BASE))
+	@$(BIN)/python -m preview report --stack '$(STACK)' --format '$(FORMAT)' $(if $(BASE),--base '$(BASE)')
 
 test: setup
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from floodplain import quantity
 from floodplain.problem import RuleError
@@ -27,6 +27,14 @@ class AmiSettings(RuledSettings):
 
     alias: str | None = None
     ids: tuple[str, ...] = Field(default=(), max_length=30)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _map_not_text(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            key = f"{{ids: [{given}]}}" if given.startswith("ami-") else f"{{alias: {given}}}"
+            raise RuleError("is a text where a map is wanted", f"write {key}", value=given)
+        return given
 
     @rule("alias", "ids")
     def _one_kind_of_term(self) -> Iterator[RuleError]:

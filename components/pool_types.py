@@ -97,6 +97,11 @@ def _family_problem(
     images_bytes: int,
 ) -> tuple[str, str] | None:
     types = by_family().get(family)
+    if "." in family:
+        name, _, size = family.partition(".")
+        kind = next((one for one in by_family().get(name, ()) if one.size == size), None)
+        sizes = f", and vcpus: [{kind.vcpu}] for that size alone" if kind else ""
+        return "is an instance type where a family is wanted", f"write {name}{sizes}"
     if not types:
         meant = did_you_mean(family, by_family())
         return (

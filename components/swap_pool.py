@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from floodplain import duration, quantity
 from floodplain.duration import Duration
 from floodplain.pools import POOL_LABEL
 from floodplain.problem import RuleError
-from floodplain.quantity import BytesText
+from floodplain.quantity import BytesText, QuantityText
 from floodplain.rules import WHOLE, RuledSettings, rule
 from floodplain.settings import SEVERAL_LINES, Settings
 
@@ -101,7 +101,7 @@ class GuardrailMode(StrEnum):
 class PoolLimits(RuledSettings):
     """Most that the pool may own. Karpenter counts whole nodes, not what pods request."""
 
-    cpu: Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)]
+    cpu: QuantityText
     memory: BytesText
     nodes: int | None = Field(default=None, ge=1)
 

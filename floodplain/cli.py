@@ -166,3 +166,7 @@ def _fail(message: str) -> NoReturn:
 def main() -> None:
     """Entry point of the console script."""
     guarded(app)
+
+
+if __name__ == "__main__":
+    main()

@@ -180,7 +180,7 @@ def _unknown_key(place: Place, key: str, snake: bool) -> Problem:
     known = keys(place.owner, snake) if place.owner else []
     for match in nearest(key, known):
         if _plain(key) == _plain(match) and key in (match, *(keys(place.owner, not snake) if place.owner else ())):
-            return Problem(place.text, "is given twice, in two spellings", f"keep `{match}` once")
+            return Problem(place.text, "is spelt another way, or twice", f"write `{match}`, once")
     remedy = f"known here: {', '.join(sorted(known))}" if known else "remove it"
     return Problem(place.text, "is not a known key", did_you_mean(key, known) or remedy)
 

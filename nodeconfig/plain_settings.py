@@ -51,7 +51,7 @@ class PlainSettings(NodeTuning):
     @rule("swap_ratio", "swap_size")
     def _one_size(self) -> Iterator[RuleError]:
         if self.swap_ratio is None and self.swap_size is None:
-            yield RuleError("or swapSize is required", "write swapRatio: 2", ("swapRatio",))
+            yield RuleError("is required unless swapSize is given", "write swapRatio: 2", ("swapRatio",))
         if self.swap_ratio is not None and self.swap_size is not None:
             yield RuleError("is given beside swapRatio", "keep one of them", ("swapSize",), self.swap_size)
         if self.swap_ratio == 0:

@@ -76,8 +76,12 @@ def load(root: Path, stack: str) -> StackFile:
     project = _project(root)
     shown = str(Path(project.folder) / f"Pulumi.{stack}.yaml")
     if not _true_of(Path.exists, root / shown):
-        existing = ", ".join(stacks_of(root)) or "none"
-        raise PreviewError([Problem(shown, "does not exist", f"stacks that do: {existing}")])
+        existing = stacks_of(root)
+        meant = Path(stack).name.removeprefix("Pulumi.").removesuffix(".yaml")
+        remedy = f"stacks that do: {', '.join(existing) or 'none'}"
+        if meant != stack and meant in existing:
+            remedy = f"give the stack's name alone: {meant}"
+        raise PreviewError([Problem(shown, "does not exist", remedy)])
     read = yamlfile.read(root / shown, shown)
     unknown = list(_unknown_keys(read.content, shown))
     if unknown:

@@ -44,7 +44,7 @@ def parse(stack: str, values: Mapping[str, Any]) -> StackConfig:
         for place in empty_maps(values, StackConfig)
     ]
     try:
-        config = StackConfig.model_validate(values)
+        config = StackConfig.model_validate(values, by_alias=True, by_name=False)
     except ValidationError as error:
         problems += problems_of(error, StackConfig)
     else:

@@ -29,6 +29,7 @@ from preview.recording import Recording
 from stacks.config import parse
 from stacks.problems import StackProblemsError
 from tests.components.karpenter_program import CLUSTER
+from tests.components.stack_spelling import in_stack_spelling
 
 Render = Callable[..., Recording]
 ALL: dict[str, Any] = {"kueue": {}, "argo_workflows": {}, "kube_prometheus_stack": {}}
@@ -259,7 +260,7 @@ PLATFORM = {
 @pytest.mark.parametrize("args", [*(args for args, _, _ in BAD), FAULTS], ids=str)
 def test_a_stack_file_is_refused_for_all_that_the_component_would_refuse(render: Render, args: dict[str, Any]) -> None:
     with pytest.raises(StackProblemsError) as refused:
-        parse("prod", {**PLATFORM, "controllers": args})
+        parse("prod", in_stack_spelling({**PLATFORM, "controllers": args}))
     told = [(problem.path.removeprefix("floodplain:controllers."), problem.rule) for problem in refused.value.problems]
     assert [path for path, _ in told] == [path for path, _ in refusals(render, args)]
 

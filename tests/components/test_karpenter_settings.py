@@ -21,6 +21,7 @@ from tests.components.karpenter_program import (
     release,
     values,
 )
+from tests.components.stack_spelling import in_stack_spelling
 
 # Credentials and places.
 
@@ -328,7 +329,7 @@ def test_a_stack_file_is_refused_for_all_that_the_component_would_refuse(render:
     karpenter = {key: value for key, value in more.items() if key not in CLUSTER}
     pools = [{**pool, "ami": {"alias": "al2023@v20260714"}}]
     with pytest.raises(StackProblemsError) as refused:
-        parse("prod", {"cluster": cluster, "karpenter": karpenter, "pools": pools})
+        parse("prod", in_stack_spelling({"cluster": cluster, "karpenter": karpenter, "pools": pools}))
     told = [problem.path.removeprefix("floodplain:") for problem in refused.value.problems]
     assert told == [path for path, _ in refusals(render, more)]
 

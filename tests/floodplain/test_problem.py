@@ -117,7 +117,7 @@ def test_paths_are_snake_case_for_python_with_a_prefix_before_them() -> None:
 def test_both_spellings_are_read_but_not_together() -> None:
     assert Limits.model_validate({"memory": "1", "maxCpu": 2}) == Limits.model_validate({"memory": "1", "max_cpu": 2})
     assert told({"memory": "1", "maxCpu": 2, "max_cpu": 3}, Limits) == [
-        "maxCpu: is given twice, in two spellings; keep `maxCpu` once"
+        "maxCpu: is spelt another way, or twice; write `maxCpu`, once"
     ]
 
 

@@ -200,7 +200,7 @@ def test_harmless_kubelet_values_reach_the_node_config_whatever_they_hold() -> N
 
 
 BAD_PLAIN: list[tuple[dict[str, Any], str]] = [
-    ({}, "swapRatio: or swapSize is required; write swapRatio: 2"),
+    ({}, "swapRatio: is required unless swapSize is given; write swapRatio: 2"),
     ({"swap_ratio": 1, "swap_size": "1Gi"}, "swapSize: '1Gi' is given beside swapRatio; keep one of them"),
     ({"swap_ratio": 0}, "swapRatio: 0 makes no swap at all; write more than 0"),
     ({"swap_size": "0"}, "swapSize: 0 makes no swap at all; write more than 0"),

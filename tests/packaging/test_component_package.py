@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -72,6 +73,7 @@ def provider(
     )
     assert process.stdout and process.stderr
     try:
+        assert select.select([process.stdout], [], [], 60)[0], "the package did not say its port within 60 s"
         port = process.stdout.readline().strip()
         assert port.isdigit(), process.stderr.read()
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,7 +28,8 @@ LEVELS = {"advisory": analyzer_pb2.ADVISORY, "mandatory": analyzer_pb2.MANDATORY
 def analyzer() -> Iterator[Any]:
     """The engine's side of a running pack. The engine starts it in the pack's folder, with `.` for its path."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "pulumi.policy", "127.0.0.1:1", "."],
+        # The SDK writes the port without a flush; like the language host, start it unbuffered.
+        [sys.executable, "-u", "-m", "pulumi.policy", "127.0.0.1:1", "."],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -35,6 +37,7 @@ def analyzer() -> Iterator[Any]:
     )
     assert process.stdout and process.stderr
     try:
+        assert select.select([process.stdout], [], [], 30)[0], "the pack did not say its port within 30 s"
         port = process.stdout.readline().strip()
         assert port.isdigit(), process.stderr.read()
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:

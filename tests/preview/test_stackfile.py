@@ -292,3 +292,9 @@ def test_every_place_of_the_configuration_has_a_path() -> None:
         "p:a[0].b": 1,
         "p:c": 2,
     }
+
+
+def test_a_path_where_a_name_is_wanted_is_told_by_the_name(tmp_path: Path) -> None:
+    write(tmp_path, "config: {}\n")
+    (line,) = lines_of(tmp_path, "stacks/Pulumi.dev.yaml")
+    assert line.endswith("does not exist; give the stack's name alone: dev")

@@ -285,3 +285,9 @@ def test_a_misspelt_namespace_is_told_and_other_namespaces_are_left_alone() -> N
         "flood-plain:pools: is a key of another project, and a likely misspelling; did you mean `floodplain:pools`?",
         "floodplian:tags: is a key of another project, and a likely misspelling; did you mean `floodplain:tags`?",
     ]
+
+
+def test_stack_files_are_written_in_camel_case_alone_as_the_editor_schema_says() -> None:
+    assert told(stack(pools__0__longest_job="3h")) == [
+        "floodplain:pools[0].longestJob: is spelt another way, or twice; write `longestJob`, once"
+    ]

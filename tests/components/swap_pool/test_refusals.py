@@ -33,6 +33,17 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
+        {"families": ["r6id.2xlarge"]},
+        [
+            "families[0]: 'r6id.2xlarge' is an instance type where a family is wanted; "
+            "write r6id, and vcpus: [8] for that size alone"
+        ],
+    ),
+    (
+        {"ami": "ami-0123456789"},
+        ["ami: 'ami-0123456789' is a text where a map is wanted; write {ids: [ami-0123456789]}"],
+    ),
+    (
         {"families": ["d3"]},
         ["families[0]: 'd3' has spinning disks, too slow for swap; choose a family with NVMe SSD"],
     ),
