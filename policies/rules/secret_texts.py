@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import yaml
 
@@ -56,8 +57,13 @@ def is_literal(value: str) -> bool:
     )
 
 
-def forms(value: str) -> Iterator[str]:
+@lru_cache(maxsize=8192)
+def forms(value: str) -> tuple[str, ...]:
     """What in a text looks like a secret by its form alone, in words that do not repeat it."""
+    return tuple(_forms(value))
+
+
+def _forms(value: str) -> Iterator[str]:
     for words, pattern in _FORMS:
         if pattern.search(value):
             yield words
