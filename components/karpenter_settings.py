@@ -12,14 +12,14 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 from pydantic.alias_generators import to_camel
 
-from floodplain.problem import RuleError
+from floodplain.problem import RuleError, raise_rules
 from floodplain.quantity import QuantityText
 from floodplain.rules import RuledSettings, rule
 from floodplain.settings import SEVERAL_LINES, Settings
 from floodplain.settings_path import Location
 
 from . import compatibility
-from .cloud_names import IAM_ROLE
+from .cloud_names import role_name_problems
 from .compatibility import KarpenterVersion
 from .helm_release import ChartReference, KubernetesName
 
@@ -108,11 +108,7 @@ class KarpenterSettings(RuledSettings):
     @field_validator("node_role_name")
     @classmethod
     def _name_not_arn(cls, name: str | None) -> str | None:
-        if name is not None and name.startswith("arn:"):
-            last = name.rsplit("/", 1)[-1]
-            raise RuleError("is an ARN where Karpenter compares names", f"write the role's name alone: {last}")
-        if name is not None and not IAM_ROLE.accepts(name):
-            raise RuleError("is not the name of an IAM role", "write the name alone, without a path")
+        raise_rules(role_name_problems(name) if name is not None else ())
         return name
 
     @rule("runs_on", "credentials")

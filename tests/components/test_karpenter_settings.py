@@ -181,9 +181,14 @@ BAD = [
     (
         {"node_role_name": "arn:aws:iam::111122223333:role/nodes"},
         "karpenter.nodeRoleName",
-        "is an ARN where Karpenter compares names; write the role's name alone: nodes",
+        "is an ARN, while Karpenter compares names and makes instance profiles without end; "
+        "write the role's name: nodes",
     ),
-    ({"node_role_name": "path/nodes"}, "karpenter.nodeRoleName", "'path/nodes' is not the name of an IAM role"),
+    (
+        {"node_role_name": "path/nodes"},
+        "karpenter.nodeRoleName",
+        "'path/nodes' holds a path, while Karpenter compares names",
+    ),
     ({"credentials": "Irsa"}, "karpenter.oidcProviderArn", "is required with credentials Irsa; give the ARN"),
     (
         {"credentials": "Irsa", "oidc_provider_arn": "https://issuer"},

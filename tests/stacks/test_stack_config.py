@@ -153,8 +153,8 @@ RULES: list[tuple[dict[str, Any], list[str]]] = [
     (
         stack(karpenter={"nodeRoleName": "arn:aws:iam::111122223333:role/nodes"}),
         [
-            "floodplain:karpenter.nodeRoleName: 'arn:aws:iam::111122223333:role/nodes' is an ARN where Karpenter "
-            "compares names; write the role's name alone: nodes"
+            "floodplain:karpenter.nodeRoleName: 'arn:aws:iam::111122223333:role/nodes' is an ARN, while "
+            "Karpenter compares names and makes instance profiles without end; write the role's name: nodes"
         ],
     ),
     (
