@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .guardrail_settings import PoolGuardrail
-from .swap_pool import TaintEffect
+from .pool_choices import TaintEffect
 
 _POD_RULES = (("CREATE", "UPDATE"), ("pods",)), (("UPDATE",), ("pods/resize", "pods/ephemeralcontainers"))
 

@@ -20,7 +20,7 @@ from .guardrail_containment import HOST_PATH, Rule, containment_rules, overhead_
 from .guardrail_figures import FIGURES, Variable
 from .guardrail_match import Placement, match_conditions, match_constraints
 from .guardrail_settings import KUBE_SYSTEM, GuardrailsSettings, PoolGuardrail
-from .swap_pool import GuardrailMode
+from .pool_choices import GuardrailMode
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 POLICY_KIND = "ValidatingAdmissionPolicy"

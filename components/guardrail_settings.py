@@ -19,8 +19,10 @@ from floodplain.rules import RuledSettings, rule
 from floodplain.settings_path import Location
 
 from .cluster import ClusterVersions
+from .pool_choices import GuardrailMode
 from .pool_document import pool_document
-from .swap_pool import GuardrailMode, LabelKey, LabelValue, PoolName, SwapPool, Taint
+from .pool_names import LabelKey, LabelValue, PoolName, Taint
+from .swap_pool import SwapPool
 
 KUBE_SYSTEM = "kube-system"
 

@@ -13,7 +13,7 @@ from .cluster_args import ClusterArgs
 from .guardrail_rules import BINDING_KIND, manifests
 from .guardrail_settings import GuardrailsSettings
 from .pool_args import SwapPoolArgs, TaintArgs
-from .swap_pool import GuardrailMode
+from .pool_choices import GuardrailMode
 
 
 class PoolGuardrailArgs(TypedDict):

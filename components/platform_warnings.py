@@ -13,8 +13,9 @@ from . import compatibility, controllers_settings, karpenter_settings
 from .karpenter_settings import SpotServiceLinkedRole
 from .node_text_import import kernel_reserve
 from .platform_settings import PlatformSettings
+from .pool_choices import CapacityType, GuardrailMode
 from .pool_types import admitted, allocatable
-from .swap_pool import CapacityType, GuardrailMode, SwapPool
+from .swap_pool import SwapPool
 
 
 def warnings(platform: PlatformSettings) -> list[Problem]:

@@ -6,10 +6,10 @@ the two field by field. The texts below are the descriptions in the schema and i
 
 from typing import Any, NotRequired, TypedDict
 
+from .pool_choices import CapacityType, GuardrailMode, TaintEffect
 from .pool_cloud import VolumeType
 from .pool_disruption import DisruptionReason
 from .pool_types import Architecture
-from .swap_pool import CapacityType, GuardrailMode, TaintEffect
 
 
 class PoolLimitsArgs(TypedDict):

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from floodplain import duration, quantity
 from floodplain.duration import Duration
@@ -21,81 +20,22 @@ from floodplain.quantity import BytesText, QuantityText
 from floodplain.rules import WHOLE, RuledSettings, rule
 from floodplain.settings import SEVERAL_LINES, Settings
 
-from . import crd
 from .cluster import ClusterVersions
 from .image_digest import ImageDigest
 from .pool_boot import boot_problems
+from .pool_choices import CapacityType, GuardrailMode
 from .pool_cloud import AmiSettings, RootVolume, SecurityGroupTerms, SubnetTerms
 from .pool_disruption import DisruptionSettings
 from .pool_kubelet import KubeletSettings
+from .pool_names import LabelKey, LabelValue, PoolName, Taint
 from .pool_origin import object_problems
 from .pool_types import Architecture, admitted, allocatable, family_problems
 
 PAUSE_IMAGE = "registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a"
 """Kubernetes' pause image, pinned by digest (multi-architecture)."""
 
-# "floodplain-headroom-" and a pool name must fit a DNS label of 63 characters.
 _KUBERNETES_OWN = re.compile(r"(.+\.)?(kubernetes|k8s)\.io")
 _ZONE = re.compile(r"[a-z]{2,}(-[a-z]+)+-[0-9]+(-[a-z]+-[0-9]+)*[a-z]")
-_POOL_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
-
-
-def _pool_name(name: str) -> str:
-    if not _POOL_NAME.fullmatch(name):
-        raise RuleError(
-            "is not a pool name", "use 1 to 40 lower-case letters, digits and dashes, starting with a letter"
-        )
-    return name
-
-
-def _label_value(value: str) -> str:
-    wrong = crd.label_value(value)
-    if wrong:
-        raise RuleError(wrong, "correct it")
-    return value
-
-
-def _label_key(key: str) -> str:
-    wrong = crd.qualified_name(key)
-    if wrong:
-        raise RuleError(wrong, f"write [domain/]name, such as {POOL_LABEL}")
-    return key
-
-
-PoolName = Annotated[str, AfterValidator(_pool_name)]
-LabelValue = Annotated[str, AfterValidator(_label_value)]
-LabelKey = Annotated[str, AfterValidator(_label_key)]
-
-
-class CapacityType(StrEnum):
-    """How the instances are bought."""
-
-    ON_DEMAND = "on-demand"
-    """Never taken back by AWS; right for jobs of hours."""
-    SPOT = "spot"
-    """Cheaper, taken back with two minutes' notice."""
-    RESERVED = "reserved"
-    """From capacity reservations."""
-
-
-class TaintEffect(StrEnum):
-    """Kubernetes taint effects that keep pods away."""
-
-    NO_SCHEDULE = "NoSchedule"
-    """Pods without the toleration are not placed."""
-    NO_EXECUTE = "NoExecute"
-    """Pods without the toleration are also evicted."""
-
-
-class GuardrailMode(StrEnum):
-    """What the guardrails do about a pod that breaks the pool's rules."""
-
-    ENFORCE = "enforce"
-    """Refuse the pod."""
-    AUDIT = "audit"
-    """Admit it, warn its author and write an audit annotation."""
-    OFF = "off"
-    """Nothing."""
 
 
 class PoolLimits(RuledSettings):
@@ -116,14 +56,6 @@ class PoolLimits(RuledSettings):
         """NodePool spec.limits."""
         nodes = {} if self.nodes is None else {"nodes": str(self.nodes)}
         return {"cpu": self.cpu, "memory": self.memory, **nodes}
-
-
-class Taint(Settings):
-    """The taint that keeps unprepared pods away."""
-
-    key: LabelKey = POOL_LABEL
-    value: LabelValue
-    effect: TaintEffect = TaintEffect.NO_SCHEDULE
 
 
 class SwapSettings(Settings):

@@ -9,8 +9,8 @@ import pytest
 from components.guardrail_advice import advice_rules
 from components.guardrail_containment import containment_rules
 from components.guardrail_settings import PoolGuardrail
+from components.pool_kubelet import KubeletSettings
 from components.pool_types import allocatable, by_family
-from components.swap_pool import KubeletSettings
 from docs.tables import ROOT
 from floodplain.quantity import MIB
 from preview.model import Report

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from components.cluster import ClusterVersions
 from components.guardrail_settings import GuardrailsSettings, PoolGuardrail, guardrail_of
+from components.pool_choices import GuardrailMode, TaintEffect
 from components.pool_document import pool_document
-from components.swap_pool import GuardrailMode, Taint, TaintEffect
+from components.pool_names import Taint
 from floodplain.pools import PoolDocument, PoolLimits, PoolTaint, PoolType
 from floodplain.problem import problems_of
 
