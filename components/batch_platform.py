@@ -105,19 +105,20 @@ class Platform(pulumi.ComponentResource):
 
         karpenter = self._karpenter(name, settings, args.get("karpenter") or {})
         node_role: Any = karpenter.node_role_name if karpenter else settings.karpenter.node_role_name
-        documents = [pool_document(pool, settings.cluster_versions) for pool in settings.pools]
+        versions = settings.cluster_versions
+        documents = [pool_document(pool, versions) for pool in settings.pools]
         made: dict[str, SwapNodePool] = {}
         policies: list[Output[list[str]]] = []
-        versions = cast(ClusterArgs, settings.cluster_versions.model_dump())
+        cluster_args = cast(ClusterArgs, versions.model_dump())
         for pool, pool_args in zip(settings.pools, args["pools"], strict=True):
-            guarded: GuardrailsArgs = {"cluster": versions, "pools": [pool_args]}
+            guarded: GuardrailsArgs = {"cluster": cluster_args, "pools": [pool_args]}
             guardrails = Guardrails(f"{name}-{pool.name}", guarded, self._options())
             policies.append(guardrails.policy_names)
             made[pool.name] = SwapNodePool(
                 f"{name}-{pool.name}",
                 {
                     "pool": {**pool_args, "tags": {**settings.tags, **pool.tags}},
-                    "cluster": versions,
+                    "cluster": cluster_args,
                     "node_role_name": node_role,
                     "protected": settings.protected,
                 },

@@ -7,7 +7,6 @@ Not the rules: those are CEL, in `guardrail_match`, `guardrail_figures`, `guardr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -22,7 +21,7 @@ from .cluster import ClusterVersions
 from .pool_choices import GuardrailMode
 from .pool_document import pool_document
 from .pool_names import LabelKey, LabelValue, PoolName, Taint
-from .swap_pool import SwapPool
+from .swap_pool import SwapPool, room_problems
 
 KUBE_SYSTEM = "kube-system"
 
@@ -110,13 +109,11 @@ class GuardrailsSettings(RuledSettings):
     @property
     def guardrails(self) -> tuple[PoolGuardrail, ...]:
         """What admission must know of every pool: the derived ones first, each list in its order."""
-        derived = (guardrail_of(document, pool.guardrails) for pool, document in self._described)
+        cluster = self.cluster
+        derived = (
+            [guardrail_of(pool_document(pool, cluster), pool.guardrails) for pool in self.pools] if cluster else []
+        )
         return (*derived, *self.others)
-
-    @cached_property
-    def _described(self) -> tuple[tuple[SwapPool, PoolDocument], ...]:
-        """Each of `pools` with its document, once: it costs more than all the rules."""
-        return tuple((pool, pool_document(pool, self.cluster)) for pool in self.pools) if self.cluster else ()
 
     @rule("pools", "others")
     def _a_pool_is_named(self) -> Iterator[RuleError]:
@@ -129,15 +126,11 @@ class GuardrailsSettings(RuledSettings):
         if self.pools and self.cluster is None:
             remedy = "give the one that SwapNodePool gets"
             yield RuleError("is needed with pools, whose memory depends on it", remedy, ("cluster",))
-        for index, (pool, document) in enumerate(self._described):
-            largest = document.largest_allocatable_memory_bytes
-            if document.headroom_bytes >= largest:
-                yield RuleError(
-                    f"leaves no memory for pods: the largest node has {from_bytes(largest)}",
-                    "lower it, or admit larger nodes",
-                    ("pools", index, "headroom"),
-                    pool.headroom,
-                )
+
+    @rule("cluster", each="pools")
+    def _every_node_has_room_for_a_job(self, pool: SwapPool) -> Iterator[RuleError]:
+        if self.cluster is not None:
+            yield from room_problems(pool, self.cluster.vm_memory_overhead_percent)
 
     @rule("pools", "others")
     def _pools_differ(self) -> Iterator[RuleError]:

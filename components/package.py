@@ -1,7 +1,7 @@
 """The component package: what it offers, its schema, and the provider that the engine talks to."""
 
 import json
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Optional
 
 import pulumi
@@ -31,13 +31,18 @@ class PackageProvider(ComponentProvider):
     def __init__(self) -> None:
         super().__init__(COMPONENTS, PACKAGE, version=__version__)
 
+    @cached_property
+    def published(self) -> dict[str, Any]:
+        """The schema as the engine gets it: resources, types and their descriptions."""
+        published: dict[str, Any] = json.loads(self.schema or "")
+        return published
+
     def construct(
         self, name: str, resource_type: str, inputs: Any, options: Optional[pulumi.ResourceOptions] = None
     ) -> ConstructResult:
         """Make one component. Raises `InputPropertiesError` for bad input."""
-        schema = package_schema()
-        published = schema["resources"].get(resource_type, {}).get("inputProperties", {})
-        problems = list(input_problems(inputs, published, schema["types"]))
+        properties = self.published["resources"].get(resource_type, {}).get("inputProperties", {})
+        problems = list(input_problems(inputs, properties, self.published["types"]))
         if problems:
             raise property_errors(resource_type.rsplit(":", 1)[-1], problems)
         try:
@@ -50,6 +55,5 @@ class PackageProvider(ComponentProvider):
 
 @cache
 def package_schema() -> dict[str, Any]:
-    """The schema that `pulumi package get-schema` prints: resources, types and their descriptions."""
-    schema: dict[str, Any] = json.loads(PackageProvider().schema or "")
-    return schema
+    """The schema that `pulumi package get-schema` prints, without starting a server."""
+    return PackageProvider().published

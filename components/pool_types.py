@@ -48,7 +48,7 @@ def admitted(families: Sequence[str], architecture: Architecture, vcpus: Sequenc
     return tuple(sorted(found, key=lambda kind: (kind.memory_mib, kind.name)))
 
 
-def reserves(kubelet: KubeletSettings, overhead_percent: float = 0.075) -> KubeletReserves:
+def reserves(kubelet: KubeletSettings, overhead_percent: float) -> KubeletReserves:
     """What Karpenter takes off a node of this pool. `overhead_percent` is its vmMemoryOverheadPercent, a share."""
     return KubeletReserves(
         vm_memory_overhead_percent=overhead_percent,
@@ -60,7 +60,7 @@ def reserves(kubelet: KubeletSettings, overhead_percent: float = 0.075) -> Kubel
     )
 
 
-def allocatable(kind: InstanceType, kubelet: KubeletSettings, overhead_percent: float = 0.075) -> Allocatable:
+def allocatable(kind: InstanceType, kubelet: KubeletSettings, overhead_percent: float) -> Allocatable:
     """Karpenter's idea of what pods may request on a node of this type."""
     return catalogue.allocatable(kind, reserves(kubelet, overhead_percent))
 

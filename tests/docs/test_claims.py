@@ -67,7 +67,7 @@ def _keys(definitions: dict[str, dict[str, dict[str, object]]]) -> list[str]:
 
 def test_the_example_of_the_readme_is_what_the_catalogue_says() -> None:
     large, small = (
-        allocatable(kind, KubeletSettings()).memory_bytes // MIB
+        allocatable(kind, KubeletSettings(), 0.075).memory_bytes // MIB
         for kind in by_family()["r6id"]
         if kind.name in ("r6id.2xlarge", "r6id.4xlarge")
     )

@@ -80,8 +80,15 @@ def problems(settings: Any) -> list[str]:
         (
             {"cluster": CLUSTER, "pools": [LARGE, {**SWAP, "headroom": "16Gi"}]},
             [
-                "pools[1].headroom: '16Gi' leaves no memory for pods: the largest node has 14069Mi;"
-                " lower it, or admit larger nodes"
+                "pools[1].headroom: '16Gi' leaves no memory for a job on r6id.large, which has 14069 MiB for pods;"
+                " lower headroom, overhead or what kubelet reserves, or leave the size out of vcpus"
+            ],
+        ),
+        (
+            {"cluster": {**CLUSTER, "vmMemoryOverheadPercent": 0.985}, "pools": [SWAP]},
+            [
+                "pools[0].headroom: '256Mi' leaves no memory for a job on r6id.large, which has 0 MiB for pods;"
+                " lower headroom, overhead or what kubelet reserves, or leave the size out of vcpus"
             ],
         ),
         (
