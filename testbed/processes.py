@@ -1,0 +1,166 @@
+"""Starts engines, waits until they are ready and ends them, each by its process id and in reverse order.
+
+Engines get a session of their own, so that Ctrl-C reaches only us, and the kernel kills them when we die without
+having ended them (prctl(2), PR_SET_PDEATHSIG, set by setpriv before it becomes the engine).
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from testbed.engine_error import EngineError
+from testbed.state import State
+
+T = TypeVar("T")
+
+
+class Process:
+    """One running engine. `log` holds what it wrote to both of its outputs."""
+
+    def __init__(self, name: str, popen: "subprocess.Popen[bytes]", log: Path) -> None:
+        self.name = name
+        self.log = log
+        self._popen = popen
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    def alive(self) -> bool:
+        return self._popen.poll() is None
+
+    def exit_code(self) -> int | None:
+        """None while it runs; negative is the signal that ended it."""
+        return self._popen.poll()
+
+    def last_lines(self, count: int = 20) -> str:
+        """The last lines of the log, indented; at most 16 KiB of it are read."""
+        with self.log.open("rb") as file:
+            file.seek(max(0, self.log.stat().st_size - 16384))
+            lines = file.read().decode(errors="replace").splitlines()
+        return "\n".join(f"    {line}" for line in lines[-count:]) or "    (it wrote nothing)"
+
+    def stop(self, timeout_seconds: float = 10) -> None:
+        """Ask it to end, and kill it when it has not within the time."""
+        if not self.alive():
+            return
+        self._popen.terminate()
+        try:
+            self._popen.wait(timeout_seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it at once, as a crash would."""
+        self._popen.kill()
+        self._popen.wait()
+
+
+class Processes:
+    """The engines of one testbed. On leaving the context all of them are ended, the last started first."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._running: list[Process] = []
+
+    def start(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Process:
+        """Start `command` with exactly the environment `env` (ours when None). Returns without waiting for readiness.
+
+        Raises EngineError when the program does not exist. Call it from the main thread: the kernel ends an engine
+        when the thread that started it ends.
+        """
+        program = shutil.which(str(command[0]))
+        if program is None:
+            raise EngineError(f"{name}: there is no program {command[0]}; run `python -m testbed build`")
+        log = self._state.path("logs", f"{name}.log")
+        with log.open("ab") as output:
+            popen = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", program, *map(str, command[1:])],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=dict(os.environ if env is None else env),
+                cwd=cwd or self._state.folder,
+                start_new_session=True,
+            )
+        self._state.record(name, popen.pid)
+        process = Process(name, popen, log)
+        self._running.append(process)
+        return process
+
+    def stop_all(self) -> None:
+        """End all, in reverse order: an API server hangs in its shutdown when its etcd has gone before it."""
+        while self._running:
+            self._running.pop().stop()
+
+    def __enter__(self) -> "Processes":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop_all()
+
+
+def wait_until(
+    question: str,
+    ready: Callable[[], T],
+    *,
+    process: Process | None = None,
+    timeout_seconds: float = 60,
+    pause_seconds: float = 0.1,
+) -> T:
+    """The first true value of `ready()`, which may raise OSError while nobody listens yet.
+
+    Raises EngineError, with the last lines of the process's log, when the process ends or the time is over; `question`
+    completes the sentence "timed out waiting until ...".
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while True:
+        value: T | None = None
+        problem = ""
+        try:
+            value = ready()
+        except OSError as error:
+            problem = f" ({error})"
+        if value:
+            return value
+        if process is not None and not process.alive():
+            raise EngineError(
+                f"{process.name} ended with status {process.exit_code()} before {question}; its last lines:\n"
+                f"{process.last_lines()}"
+            )
+        if time.monotonic() > deadline:
+            shown = f"; last lines of {process.name}:\n{process.last_lines()}" if process is not None else ""
+            raise EngineError(f"timed out after {timeout_seconds:.0f} s waiting until {question}{problem}{shown}")
+        time.sleep(pause_seconds)
+
+
+@contextlib.contextmanager
+def held(process: Process) -> Iterator[Process]:
+    """A process that is ended when the block is left, before the others of its testbed."""
+    try:
+        yield process
+    finally:
+        process.stop()
+
+
+def clean_environment(**extra: str) -> dict[str, str]:
+    """Only what a program needs to run, without a person's proxies, credentials and cluster; plus `extra`."""
+    kept = {
+        name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "XDG_CACHE_HOME") if name in os.environ
+    }
+    return {**kept, **extra}
