@@ -236,6 +236,6 @@ def _dns_service() -> dict[str, object]:
 def _established(api: Api) -> bool:
     crds = api.items("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
     return all(
-        any(c["type"] == "Established" and c["status"] == "True" for c in crd.get("status", {}).get("conditions", []))
+        any(c["type"] == "Established" and c["status"] == "True" for c in crd.get("status", {}).get("conditions") or ())
         for crd in crds
     )
