@@ -7,7 +7,7 @@ from pathlib import Path
 
 from testbed.engine_error import EngineError
 from testbed.engines.table import ENGINES, FOLDER
-from testbed.engines.toolchain import go
+from testbed.engines.toolchain import Go, go
 from testbed.engines.trouble import explained
 
 
@@ -29,7 +29,12 @@ def requiring(module: str) -> Path:
 @cache
 def module_folder(module: str) -> Path:
     """The unpacked Go module, at the version its engine is built from; fetched first where it is not there yet."""
-    done = go().run("mod", "download", "-json", module, cwd=requiring(module))
+    return unpacked(module, go())
+
+
+def unpacked(module: str, toolchain: Go) -> Path:
+    """As `module_folder`, for a toolchain found already."""
+    done = toolchain.run("mod", "download", "-json", module, cwd=requiring(module))
     try:
         said = json.loads(done.stdout)
     except ValueError:

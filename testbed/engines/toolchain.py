@@ -46,7 +46,7 @@ def needed() -> str:
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """What `go` is run with: no C, no flags and no workspace of the user's, so that a binary depends on its key only."""
+    """What `go` is run with: no C, no flags or workspace of a person's, so that a binary depends on its key only."""
     return {**given, "CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off"}
 
 

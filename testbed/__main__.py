@@ -1,0 +1,82 @@
+"""`python -m testbed`: build the engines, run them for a person, build the node image. Edge: reads and prints."""
+
+import os
+import shutil
+import signal
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from floodplain.standard_output import guarded
+from testbed.engine_error import EngineError
+from testbed.engines.table import ENGINES, Tier, of_tier
+
+app = typer.Typer(
+    help="Real engines on this machine: built from source, started on loopback, ended by process id.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Real engines on this machine: built from source, started on loopback, ended by process id."""
+
+
+def _known(names: list[str] | None) -> list[str] | None:
+    for name in names or ():
+        if name not in ENGINES:
+            raise typer.BadParameter(f"there is no engine {name!r}; known: {', '.join(ENGINES)}")
+    return names
+
+
+@app.command("build")
+def build_command(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Engines to build; all when none is named.", callback=_known)
+    ] = None,
+    tier: Annotated[Tier | None, typer.Option(help="Build what the tests of this tier need.")] = None,
+    show: Annotated[bool, typer.Option("--list", help="Only show what is built.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove builds of other versions and toolchains.")] = False,
+) -> None:
+    """Build the engines that are missing: some 20 minutes on 2 cores when all are, a second when none is."""
+    from testbed.engines import show as shown
+    from testbed.engines.toolchain import go
+    from testbed.engines.where import READY, cache_folder, stale
+
+    wanted = names or (of_tier(tier) if tier else list(ENGINES))
+    console = Console(highlight=False)
+    if show:
+        shown.listed(go(), console)
+    elif prune:
+        for folder in stale(cache_folder(go().environment), go()):
+            shutil.rmtree(folder)
+            console.print(f"removed {folder.name}", soft_wrap=True)
+    elif os.environ.get(READY):
+        shown.ready_shown(wanted, console)
+    else:
+        shown.build_shown(wanted, go(), console)
+
+
+def _terminated(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def _run() -> None:
+    try:
+        app()
+    except EngineError as error:
+        raise SystemExit(f"testbed: {error}") from None
+
+
+def main() -> None:
+    """Run a command; what went wrong is one message. Ends with 1 for a fault, 2 for wrong use, 130 for Ctrl-C."""
+    # As with Ctrl-C, what was started is ended before we are.
+    signal.signal(signal.SIGTERM, _terminated)
+    guarded(_run)
+
+
+if __name__ == "__main__":
+    main()
