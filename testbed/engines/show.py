@@ -85,4 +85,4 @@ def listed(toolchain: Go, console: Console) -> None:
     console.print(f"\ncache: {cache_folder(toolchain.environment)}, for {toolchain.version}", soft_wrap=True)
     if old := stale(cache_folder(toolchain.environment), toolchain):
         size = sum(file.stat().st_size for folder in old for file in folder.iterdir())
-        console.print(f"{len(old)} builds of other versions take {size / 2**20:.0f} MiB: `build --prune` removes them")
+        console.print(f"of other versions: {len(old)}, {size / 2**20:.0f} MiB; `build --prune` removes them")

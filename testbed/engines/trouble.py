@@ -35,6 +35,6 @@ def tail(output: str, count: int = 15) -> str:
 def explained(what: str, output: str) -> EngineError:
     """The error for `what` could not be had, with its cause where `output` tells one."""
     for pattern, cause in _CAUSES:
-        if re.search(pattern, output):
+        if re.search(pattern, output, re.IGNORECASE):
             return EngineError(f"{what} could not be had: {cause}. Go's last lines:\n{tail(output)}")
     return EngineError(f"{what} could not be had. Go's last lines:\n{tail(output)}")
