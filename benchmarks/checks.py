@@ -1,7 +1,7 @@
 """Who catches a wrong configuration before apply: floodplain's preview, the API server's dry run, terraform-aws-eks.
 
-One corpus for all (see `cases`). floodplain is run on every case. The API server is run where its binaries are given
-(see `apiserver`), else its recorded verdicts are read from the corpus. terraform-aws-eks v21.19.0 was read: its
+One corpus for all (see `cases`). floodplain is run on every case. The API server is run where the testbed's
+engines are built, else its recorded verdicts are read from the corpus. terraform-aws-eks v21.19.0 was read: its
 karpenter module has no `validation` block and leaves NodePools to YAML, but it makes all five event rules itself.
 """
 
@@ -17,6 +17,9 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+from testbed import engines
+from testbed.cluster.api import Api
 
 from . import apiserver, judges
 from .cases import KINDS, Case, load
@@ -58,15 +61,15 @@ def changed_verdicts(outcomes: Sequence[Outcome]) -> list[str]:
     return [one.case.name for one in outcomes if one.api_server != one.case.api_server.verdict]
 
 
-def peer_name(server: apiserver.Server | None, cases: Sequence[Case]) -> str:
+def peer_name(server: Api | None, cases: Sequence[Case]) -> str:
     """What is compared with, and whether it is run now or was recorded."""
     if server:
-        return f"{API_SERVER}, Kubernetes {server.version()}, Karpenter CRDs {apiserver.KARPENTER} (run)"
+        return f"{API_SERVER}, Kubernetes {apiserver.version(server)}, Karpenter CRDs {engines.ENGINES['karpenter'].version.removeprefix('v')} (run)"
     (seen,) = {case.api_server.seen for case in cases} - {""}
     return f"{API_SERVER}, {seen} (read: recorded earlier)"
 
 
-def _outcome(case: Case, server: apiserver.Server | None) -> Outcome:
+def _outcome(case: Case, server: Api | None) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         judged = judges.floodplain(case, Path(folder))
     told = case.floodplain == "accepts" or any(re.search(case.says, line) for line in judged.lines)
@@ -79,13 +82,13 @@ def _outcome(case: Case, server: apiserver.Server | None) -> Outcome:
     )
 
 
-def dry_run(case: Case, server: apiserver.Server) -> str:
+def dry_run(case: Case, server: Api) -> str:
     """The API server's verdict on the case's objects; it is asked nothing where the mistake is not in them."""
     if case.api_server.verdict == "not its subject":
         return case.api_server.verdict
     assert case.objects is not None, case.name
-    verdicts = [server.dry_run(manifest) for manifest in judges.manifests(case.objects)]
-    return "accepts" if all(verdict.accepted for verdict in verdicts) else "refuses"
+    answers = [server.create(manifest, dry_run=True) for manifest in judges.manifests(case.objects)]
+    return "accepts" if all(answer.ok for answer in answers) else "refuses"
 
 
 def _sums(outcomes: Sequence[Outcome], peer: str) -> list[Row]:

@@ -15,6 +15,7 @@ from benchmarks import apiserver, checks, child, many_pools, preview, rows
 from benchmarks.cases import load
 from benchmarks.rows import Row
 from preview.report import report
+from testbed.engine_error import EngineError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -82,10 +83,8 @@ def test_without_binaries_the_api_servers_verdicts_are_read_and_said_to_be() -> 
     )
 
 
-def test_missing_binaries_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv(apiserver.BINARIES, raising=False)
+def test_engines_that_are_not_built_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FLOODPLAIN_ENGINES", str(tmp_path))
     assert not apiserver.available()
-    monkeypatch.setenv(apiserver.BINARIES, str(tmp_path))
-    assert apiserver.available()
-    with pytest.raises(RuntimeError, match="holds no kube-apiserver"), apiserver.running():
+    with pytest.raises(EngineError, match="has no program etcd"), apiserver.running():
         raise AssertionError("it cannot run")
