@@ -64,7 +64,8 @@ def changed_verdicts(outcomes: Sequence[Outcome]) -> list[str]:
 def peer_name(server: Api | None, cases: Sequence[Case]) -> str:
     """What is compared with, and whether it is run now or was recorded."""
     if server:
-        return f"{API_SERVER}, Kubernetes {apiserver.version(server)}, Karpenter CRDs {engines.ENGINES['karpenter'].version.removeprefix('v')} (run)"
+        karpenter = engines.ENGINES["karpenter"].version.removeprefix("v")
+        return f"{API_SERVER}, Kubernetes {apiserver.version(server)}, Karpenter CRDs {karpenter} (run)"
     (seen,) = {case.api_server.seen for case in cases} - {""}
     return f"{API_SERVER}, {seen} (read: recorded earlier)"
 
