@@ -1,0 +1,157 @@
+"""The node's disk image: the Debian tree with our kubelet, containerd, test images and stand-ins on it.
+
+Made once for the same inputs and kept. What differs from boot to boot (user data, keys, names) is not in it: that comes
+on a second disk, see `instance`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed import engines
+from testbed.engine_error import EngineError
+from testbed.engines.toolchain import go
+from testbed.engines.trouble import explained
+from testbed.node.base_system import base_system, remove, require_root, require_tool
+from testbed.node.base_system import key as base_key
+from testbed.node.container_images import EATER, PAUSE, layout
+
+HERE = Path(__file__).parent
+ENGINES = ("kubelet", "containerd", "containerd-shim-runc-v2", "ctr")
+DISK_BYTES = 6 * 2**30
+KEPT = 3
+_ENABLED = ("instance-metadata", "nodeadm-config", "cloud-final", "nodeadm-run", "systemd-networkd", "ssh")
+# Work of their own in the minutes of a test, or waits for what never comes.
+_MASKED = (
+    *("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer"),
+    *("mdmonitor-oneshot.timer", "mdcheck_start.timer", "mdcheck_continue.timer", "mdmonitor.service"),
+    *("systemd-networkd-wait-online.service", "e2scrub_reap.service"),
+)
+
+
+@dataclass(frozen=True)
+class Image:
+    """Files to boot from; never written to."""
+
+    disk: Path
+    kernel: Path
+    initrd: Path
+
+
+def cache_folder() -> Path:
+    """Outside the checkout, so that clones share it."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "floodplain" / "node"
+
+
+def build_image(cache: Path | None = None) -> Image:
+    """The image, from the cache or made now: seconds once the Debian tree is there, else about three minutes.
+
+    Raises EngineError when root, a tool, an engine or the package mirror is missing. A build that is cut off leaves
+    nothing that a later one would take for an image; two at once wait for each other.
+    """
+    cache = cache or cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    binaries = {name: engines.path(name) for name in ENGINES}
+    folder = cache / f"image-{_key(binaries)}"
+    if not folder.is_dir():
+        with _lock(cache):
+            if not folder.is_dir():
+                _make(cache, folder, binaries)
+    folder.touch()
+    return Image(folder / "disk.img", folder / "vmlinuz", folder / "initrd.img")
+
+
+def _make(cache: Path, folder: Path, binaries: dict[str, Path]) -> None:
+    require_root("making the node image")
+    require_tool("mke2fs", "e2fsprogs")
+    base = base_system(cache)
+    with tempfile.TemporaryDirectory(prefix="partial-", dir=cache) as name:
+        root, made = Path(name) / "root", Path(name) / "made"
+        made.mkdir()
+        # Links, not copies: what we change is replaced, never written into, so that the base stays what it is.
+        _run("cp", "--archive", "--link", str(base), str(root))
+        _fill(root, binaries)
+        for program in ("vmlinuz", "initrd.img"):
+            shutil.copyfile(next((root / "boot").glob(f"{program}-*")), made / program)
+        with (made / "disk.img").open("wb") as disk:
+            disk.truncate(DISK_BYTES)
+        _run("mke2fs", "-q", "-t", "ext4", "-E", "lazy_itable_init=1", "-d", str(root), str(made / "disk.img"))
+        made.rename(folder)
+    images = sorted(cache.glob("image-*"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in images[KEPT:]:
+        remove(old)
+
+
+def _fill(root: Path, binaries: dict[str, Path]) -> None:
+    for name, path in binaries.items():
+        _put(root / "usr/bin" / name, path.read_bytes(), 0o755)
+    for source in sorted((HERE / "rootfs").rglob("*")):
+        if source.is_file():
+            executable = source.read_bytes().startswith(b"#!")
+            place = root / source.relative_to(HERE / "rootfs")
+            _put(place, source.read_bytes(), 0o755 if executable else 0o644)
+    for source in sorted((HERE / "nodeadm_standin").glob("*.py")):
+        _put(root / "usr/lib/testbed/nodeadm_standin" / source.name, source.read_bytes(), 0o644)
+    _put(root / "usr/lib/testbed/images.tar", layout(_programs()), 0o644)
+    _put(root / "etc/fstab", b"/dev/vda / ext4 defaults,noatime 0 1\n", 0o644)
+    _put(root / "etc/resolv.conf", b"nameserver 10.0.2.3\n", 0o644)
+    # Compiled in the node once, at build time: emulated, each compilation costs seconds of every boot.
+    _run("chroot", str(root), "python3", "-m", "compileall", "-q", "/usr/lib/testbed/nodeadm_standin")
+    _run("chroot", str(root), "systemctl", "--quiet", "enable", *_ENABLED)
+    _run("chroot", str(root), "systemctl", "--quiet", "mask", *_MASKED)
+
+
+def _put(path: Path, content: bytes, mode: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+    path.chmod(mode)
+
+
+def _programs() -> dict[str, bytes]:
+    """The programs of the test images, built now: a second or two, with nothing but Go's own library."""
+    toolchain = go()
+    with tempfile.TemporaryDirectory() as folder:
+        done = toolchain.run(
+            "build", "-trimpath", "-ldflags=-s -w", "-o", f"{folder}/", "./eater", "./pause", cwd=HERE / "programs"
+        )
+        if done.returncode:
+            raise explained("the programs of the test images", done.stderr)
+        return {name: (Path(folder) / program).read_bytes() for name, program in ((PAUSE, "pause"), (EATER, "eater"))}
+
+
+def _key(binaries: dict[str, Path]) -> str:
+    digest = hashlib.sha256(base_key().encode())
+    sources = [HERE / "image.py", HERE / "container_images.py"]
+    for part in ("nodeadm_standin", "programs", "rootfs"):
+        sources += [path for path in sorted((HERE / part).rglob("*")) if path.is_file() and path.suffix != ".pyc"]
+    inputs = {**{str(path.relative_to(HERE)): path for path in sources}, **binaries}
+    for name, path in inputs.items():
+        digest.update(f"\0{name}\0".encode())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:16]
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        said = done.stderr.strip()[-800:]
+        raise EngineError(f"node image: `{' '.join(command[:3])} ...` ended with status {done.returncode}: {said}")
+
+
+@contextmanager
+def _lock(cache: Path) -> Iterator[None]:
+    with (cache / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

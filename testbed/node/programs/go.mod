@@ -1,0 +1,3 @@
+module floodplain.test/programs
+
+go 1.24
