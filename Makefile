@@ -12,7 +12,7 @@ ifdef PIP_CERT
 export SSL_CERT_FILE ?= $(PIP_CERT)
 endif
 
-.PHONY: setup preview test golden docs lint format benchmark lock hooks clean
+.PHONY: setup preview test engines test-cluster test-node test-node-full test-chain golden docs lint format benchmark lock hooks clean
 
 setup: $(VENV)/.installed
 
@@ -29,6 +29,29 @@ preview: setup
 
 test: setup
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+# The tiers below start real engines; each builds first what it lacks, or says what the machine lacks. See docs/testbed.md.
+engines: setup
+	@$(BIN)/python -m testbed build
+
+test-cluster: setup
+	@$(BIN)/python -m testbed build --tier cluster
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/cluster
+
+test-node: setup
+	@$(BIN)/python -m testbed build --tier node
+	@$(BIN)/python -m testbed image
+	@$(BIN)/python -m pytest -q -m 'not full' tests/node
+
+test-node-full: setup
+	@$(BIN)/python -m testbed build --tier node
+	@$(BIN)/python -m testbed image
+	@$(BIN)/python -m pytest -q tests/node
+
+test-chain: setup
+	@$(BIN)/python -m testbed build --tier chain
+	@$(BIN)/python -m testbed image
+	@$(BIN)/python -m pytest -q -s tests/chain
 
 golden: setup
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --refresh-golden

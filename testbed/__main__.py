@@ -37,17 +37,23 @@ def build_command(
     names: Annotated[
         list[str] | None, typer.Argument(help="Engines to build; all when none is named.", callback=_known)
     ] = None,
-    tier: Annotated[Tier | None, typer.Option(help="Build what the tests of this tier need.")] = None,
+    tier: Annotated[
+        Tier | None, typer.Option(help="What this tier's tests need; other programs are looked for.")
+    ] = None,
     show: Annotated[bool, typer.Option("--list", help="Only show what is built.")] = False,
     prune: Annotated[bool, typer.Option("--prune", help="Remove builds of other versions and toolchains.")] = False,
 ) -> None:
     """Build the engines that are missing: some 20 minutes on 2 cores when all are, a second when none is."""
+    from testbed import needs
     from testbed.engines import show as shown
     from testbed.engines.toolchain import go
     from testbed.engines.where import READY, cache_folder, stale
 
     wanted = names or (of_tier(tier) if tier else list(ENGINES))
     console = Console(highlight=False)
+    if tier and not show and not prune:
+        search = f"{os.environ.get('PATH', '')}:{needs.SYSTEM_PATH}"
+        needs.require(tier, which=lambda program: shutil.which(program, path=search), root=os.geteuid() == 0)
     if show:
         shown.listed(go(), console)
     elif prune:
