@@ -57,10 +57,14 @@ class Corrections:
         self._images = images.images(account)
         self._eks = EksObjects(account.account_id, account.region)
         self._one_fleet_at_a_time = threading.Lock()
+        self._constants: dict[bytes, Answer] = {}
+        self._one_constant_at_a_time = threading.Lock()
         self._special: dict[tuple[str, str], Callable[[Exchange], Answer]] = {
             **{("eks", name): self._eks_object for name in eks_objects.OPERATIONS},
             ("ec2", "CreateFleet"): self._create_fleet,
             ("ec2", "CreateLaunchTemplate"): self._create_launch_template,
+            ("ec2", "DescribeInstanceTypeOfferings"): self._constant,
+            ("ec2", "DescribeInstanceTypes"): self._instance_types,
             ("ec2", "DescribeInstances"): self._describe_instances,
             ("ec2", "DescribeSpotPriceHistory"): self._spot_prices,
             ("eks", "DescribeCluster"): self._describe_cluster,
@@ -122,6 +126,22 @@ class Corrections:
         answer = query.read_xml(given.body)
         query.add_spot_requests(answer)
         return given.corrected(query.write_xml(answer))
+
+    def _instance_types(self, exchange: Exchange) -> Answer:
+        if exchange.form.get("DryRun") == "true":
+            message = "Request would have succeeded, but DryRun flag is set."
+            return xml_answer(412, query.error("DryRunOperation", message))
+        return self._constant(exchange)
+
+    def _constant(self, exchange: Exchange) -> Answer:
+        """moto takes two seconds for all instance types, which are the same each time."""
+        with self._one_constant_at_a_time:
+            known = self._constants.get(exchange.body)
+            if known is None:
+                known = self._pass(exchange)
+                if known.status == 200:
+                    self._constants[exchange.body] = known
+            return known
 
     def _spot_prices(self, exchange: Exchange) -> Answer:
         given = self._pass(exchange)

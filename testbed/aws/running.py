@@ -156,10 +156,12 @@ def start_aws(
     ami_versions: tuple[str, ...] = AMI_VERSIONS,
     cluster_endpoint: str | None = None,
     certificate_authority: str | None = None,
+    price_table: Path | None = None,
 ) -> Aws:
     """moto with the front before it, holding a network and an EKS cluster; ready when this returns.
 
-    `cluster_endpoint` and `certificate_authority` (base64) are what EKS tells of the cluster. Ended with `processes`.
+    `cluster_endpoint` and `certificate_authority` (base64) are what EKS tells of the cluster; `price_table` is a file
+    like Karpenter's, None for Karpenter's own. Ended with `processes`.
     """
     wanted = Account(
         cluster_name=cluster_name,
@@ -180,7 +182,7 @@ def start_aws(
             "testbed.aws.server",
             str(port),
             settings,
-            engines.module_folder(KARPENTER_MODULE) / PRICES,
+            price_table or engines.module_folder(KARPENTER_MODULE) / PRICES,
         ],
         env=clean_environment(PYTHONUNBUFFERED="1", PYTHONWARNINGS="ignore"),
         cwd=Path(__file__).parents[2],

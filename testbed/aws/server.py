@@ -53,7 +53,8 @@ class Front:
         took = round((time.monotonic() - begun) * 1000)
         call = calls.ended(asked, answer.status, answer.body, front=answer.front, milliseconds=took)
         self._calls.append(call)
-        print(call.line(), flush=True)
+        # In one piece, since several threads write.
+        sys.stdout.write(call.line() + "\n")
         return answer
 
     def _control(self, method: str, what: str, body: bytes) -> Any:
