@@ -10,26 +10,35 @@ from types import ModuleType
 
 import pytest
 
-PASSED = '<testsuites><testsuite tests="2"><testcase classname="a" name="b"/></testsuite></testsuites>'
-SKIPPED = (
-    '<testsuites><testsuite tests="2"><testcase classname="a" name="b"><skipped message="no qemu"/></testcase>'
-    "</testsuite></testsuites>"
-)
-NONE = '<testsuites><testsuite tests="0"/></testsuites>'
 
-# Writes the junit report that pytest would, says its closing line, and fails where the test says so.
+def junit(seconds: float, *cases: str) -> str:
+    """A report with these testcases' insides."""
+    inside = "".join(f'<testcase classname="a" name="b">{case}</testcase>' for case in cases)
+    return f'<testsuites><testsuite tests="{len(cases)}" time="{seconds}">{inside}</testsuite></testsuites>'
+
+
+PASSED = junit(0.1, "", "")
+SKIPPED = junit(0.1, '<skipped message="no qemu"/>', "")
+BROKEN = junit(0.2, '<failure message="no"/>', '<error message="no fixture"/>')
+NONE = junit(0.01)
+
+# Writes the junit report that pytest would, and fails where the test says so.
 MAKE = """\
 #!/bin/sh
 echo "make $*" >> "$CALLS"
 case $1 in
-  test)
-    printf '%s' "$JUNIT" > build/ci/junit.xml
-    echo "..s"
-    echo "$CLOSING"
+  test*)
+    report=${PYTEST_ADDOPTS#*--junitxml=}
+    printf '%s' "$JUNIT" > "${report%% *}"
+    echo "7 passed in 9.99s"
     ;;
 esac
+if [ "$*" = "$HANGS" ]; then exec sleep 30; fi
 if [ "$*" = "$FAILS" ]; then exit 2; fi
 """
+
+FAST = ["make test", "make preview STACK=dev", "make preview STACK=prod", "make lint"]
+ENGINES = ["make engines", "make test-cluster", "make test-node", "make test-chain"]
 
 
 @pytest.fixture
@@ -50,57 +59,118 @@ def clone(tmp_path: Path, root: Path) -> Path:
     return tree
 
 
-def run(tree: Path, *, junit: str = PASSED, closing: str = "2 passed in 0.10s", fails: str = "-") -> tuple[int, str]:
+def run(tree: Path, *arguments: str, **settings: str) -> tuple[int, list[str]]:
     environment = {
         "PATH": f"{tree.parent / 'bin'}:{os.environ['PATH']}",
         "CALLS": str(tree.parent / "calls"),
-        "JUNIT": junit,
-        "CLOSING": closing,
-        "FAILS": fails,
+        "JUNIT": PASSED,
+        "FAILS": "-",
+        "HANGS": "-",
         "CI": "true",
+        **settings,
     }
     done = subprocess.run(
-        ["bash", ".ci/run"], cwd=tree, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        ["bash", ".ci/run", *arguments],
+        cwd=tree,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
     )
-    return done.returncode, done.stdout
+    return done.returncode, done.stdout.splitlines()
+
+
+def calls(tree: Path) -> list[str]:
+    return (tree.parent / "calls").read_text().splitlines()
+
+
+def with_tiers(tree: Path, *tiers: str) -> None:
+    for tier in tiers:
+        (tree / "tests" / tier).mkdir(parents=True)
 
 
 def test_both_commands_for_every_stack_then_lint_and_the_closing_line_last(clone: Path) -> None:
     status, printed = run(clone)
-    assert (status, printed.splitlines()[-1]) == (0, "2 passed in 0.10s"), printed
-    assert (clone.parent / "calls").read_text().splitlines() == [
-        "make test",
-        "make preview STACK=dev",
-        "make preview STACK=prod",
-        "make lint",
-    ]
+    assert (status, printed[-1]) == (0, "2 passed in 0.10s"), printed
+    assert calls(clone) == FAST
 
 
-@pytest.mark.parametrize("fails", ["test", "preview STACK=prod", "lint"])
+def test_then_the_engines_and_the_tiers_that_are_there_with_one_closing_line_over_all(clone: Path) -> None:
+    with_tiers(clone, "cluster", "node", "chain")
+    status, printed = run(clone)
+    assert (status, printed[-1]) == (0, "8 passed in 0.40s"), printed
+    assert calls(clone) == [*FAST, *ENGINES]
+    result = printed[printed.index("== result") :]
+    assert [line.split(" s ", 1)[1] for line in result[1:-1]] == calls(clone)
+
+
+def test_engines_are_built_only_for_a_tier_that_is_there(clone: Path) -> None:
+    with_tiers(clone, "cluster")
+    assert run(clone)[0] == 0
+    assert calls(clone) == [*FAST, "make engines", "make test-cluster"]
+
+
+@pytest.mark.parametrize(("part", "wanted"), [("fast", FAST), ("engines", ENGINES), ("all", [*FAST, *ENGINES])])
+def test_a_part_can_be_run_alone(clone: Path, part: str, wanted: list[str]) -> None:
+    with_tiers(clone, "cluster", "node", "chain")
+    assert run(clone, part)[0] == 0
+    assert calls(clone) == wanted
+
+
+def test_a_part_that_does_not_exist_is_wrong_use(clone: Path) -> None:
+    assert run(clone, "quick") == (2, [])
+
+
+@pytest.mark.parametrize(
+    "fails", ["make test", "make preview STACK=prod", "make lint", "make engines", "make test-node"]
+)
 def test_a_failing_step_fails_the_run_and_the_others_still_run(clone: Path, fails: str) -> None:
-    status, printed = run(clone, fails=fails)
+    with_tiers(clone, "cluster", "node", "chain")
+    status, printed = run(clone, FAILS=fails.removeprefix("make "))
     assert status == 1
-    assert f"failed: make {fails}" in printed
-    assert printed.splitlines()[-1] == "2 passed in 0.10s"
-    assert len((clone.parent / "calls").read_text().splitlines()) == 4
+    assert f"failed: {fails}" in printed
+    assert printed[-1] == "8 passed in 0.40s"
+    assert calls(clone) == [*FAST, *ENGINES]
+
+
+def test_a_step_that_hangs_is_ended_and_named(clone: Path) -> None:
+    script = clone / ".ci" / "run"
+    script.write_text(script.read_text().replace('step "make lint" 10', 'step "make lint" 0.01'))
+    subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", "x"], cwd=clone, check=True)
+    status, printed = run(clone, HANGS="lint")
+    assert status == 1
+    assert "ended after 0.01 minutes" in printed
+    assert "failed: make lint" in printed
 
 
 @pytest.mark.parametrize(
     ("junit", "closing"),
-    [(SKIPPED, "1 passed, 1 skipped in 0.10s"), (NONE, "no tests ran in 0.01s")],
+    [
+        (SKIPPED, "1 passed, 1 skipped in 0.10s"),
+        (NONE, "no tests ran in 0.01s"),
+        (BROKEN, "2 failed in 0.20s"),
+    ],
 )
 def test_a_skipped_test_fails_the_run_and_so_does_no_test(clone: Path, junit: str, closing: str) -> None:
-    status, printed = run(clone, junit=junit, closing=closing)
+    status, printed = run(clone, JUNIT=junit)
     assert status == 1
-    assert "failed: tests that did not run or did not pass" in printed
-    assert printed.splitlines()[-1] == closing
+    assert "failed: tests of make test that did not run or did not pass" in printed
+    assert printed[-1] == closing
+
+
+@pytest.mark.parametrize("tier", ["cluster", "node", "chain"])
+def test_a_skip_in_a_tier_with_engines_fails_the_run(clone: Path, tier: str) -> None:
+    with_tiers(clone, tier)
+    status, printed = run(clone, "engines", JUNIT=SKIPPED)
+    assert status == 1
+    assert f"failed: tests of make test-{tier} that did not run or did not pass" in printed
 
 
 def test_files_that_a_run_leaves_behind_fail_it(clone: Path) -> None:
     (clone / "stray.txt").write_text("")
     status, printed = run(clone)
     assert status == 1
-    assert "?? stray.txt\n" in printed
+    assert "?? stray.txt" in printed
 
 
 def test_complaints_name_the_test_and_the_reason(no_skips: ModuleType) -> None:

@@ -152,11 +152,11 @@ def test_tests_run_on_the_oldest_and_the_newest_python() -> None:
 
 def test_every_make_target_that_automation_calls_exists() -> None:
     makefile = (ROOT / "Makefile").read_text()
-    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     called = set()
     for path in [*WORKFLOWS, *(ROOT / ".ci").iterdir(), ROOT / ".pre-commit-config.yaml"]:
         if path.is_file():
-            called |= set(re.findall(r"(?<![\w-])make ([a-z]+)\b", path.read_text()))
+            called |= set(re.findall(r"(?<![\w-])make ([a-z-]+)\b", path.read_text()))
     assert {"setup", "test", "preview", "lint"} <= called
     # Words after `make` in prose, in the scripts' comments.
     assert called - targets - {"or", "and"} == set()
