@@ -19,13 +19,11 @@ from pathlib import Path
 
 from testbed.engine_error import EngineError
 from testbed.engines.modules import unpacked
+from testbed.engines.room import free_bytes, require_room
 from testbed.engines.table import Engine, named
 from testbed.engines.toolchain import Go
 from testbed.engines.trouble import explained
 from testbed.engines.where import built_path
-
-# Beside the binary: what the linker holds on disk while it works, and objects of a cold build.
-WORK_BYTES = 1 * 2**30
 
 
 class Step(StrEnum):
@@ -51,35 +49,17 @@ class Event:
 Report = Callable[[Event], None]
 
 
-def free_bytes(folder: Path) -> int:
-    """Free on the disk that `folder` will lie on."""
-    while not folder.exists():
-        folder = folder.parent
-    return shutil.disk_usage(folder).free
-
-
 def build(
     names: Sequence[str], toolchain: Go, *, report: Report = lambda _: None, free: Callable[[Path], int] = free_bytes
 ) -> dict[str, Path]:
     """Every engine of `names`, built where it is missing. Raises EngineError at the first that cannot be."""
     targets = {name: built_path(named(name), toolchain) for name in names}
     missing = [name for name, target in targets.items() if not target.is_file()]
-    _require_room([named(name) for name in missing], [targets[name] for name in missing], free)
+    if missing:
+        require_room([named(name) for name in missing], targets[missing[0]].parent.parent, toolchain, free)
     for name, target in targets.items():
         _build_one(named(name), target, toolchain, report)
     return targets
-
-
-def _require_room(engines: Sequence[Engine], targets: Sequence[Path], free: Callable[[Path], int]) -> None:
-    if not engines:
-        return
-    folder = targets[0].parent.parent
-    wanted = sum(engine.mebibytes for engine in engines) * 2**20 + WORK_BYTES
-    if (there := free(folder)) < wanted:
-        raise EngineError(
-            f"building {', '.join(engine.name for engine in engines)} takes {wanted / 2**30:.1f} GiB in {folder}, and "
-            f"its disk has {there / 2**30:.1f} GiB free; free some, or set XDG_CACHE_HOME to a folder on another disk"
-        )
 
 
 def _build_one(engine: Engine, target: Path, toolchain: Go, report: Report) -> None:

@@ -19,6 +19,7 @@ case $1 in
     if [ -n "$GOTOOLCHAIN" ] && [ -z "$NO_SWITCH" ]; then echo "go version $GOTOOLCHAIN linux/amd64"; exit 0; fi
     if [ -n "$GOTOOLCHAIN" ]; then echo "go: download $GOTOOLCHAIN: no such host" >&2; exit 1; fi
     echo "go version ${GO_IS:-go1.26.8} linux/amd64" ;;
+  env) printf '{"GOCACHE": "%s", "GOMODCACHE": "%s"}' "${GO_CACHE:-$XDG_CACHE_HOME/go-build}" "$HOME/go/pkg/mod" ;;
   mod)
     if [ -n "$MODULE" ]; then printf '{"Path": "%s", "Dir": "%s"}' "$4" "$MODULE"; exit 0; fi
     printf '{"Error": "dial tcp 127.0.0.1:9: connection refused"}'; exit 1 ;;

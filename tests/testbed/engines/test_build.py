@@ -120,14 +120,31 @@ def test_two_builders_at_once_build_once(bench: Bench) -> None:
     assert bench.binaries() == ["etcd whole"]
 
 
-def test_a_disk_with_too_little_room_is_told_before_anything_is_built(bench: Bench) -> None:
+def refused(bench: Bench, *, free: int, **settings: str) -> str:
     with pytest.raises(EngineError) as caught:
-        build(["etcd", "kwok"], find_go(bench.environment), free=lambda _: 2**30)
-    assert str(caught.value) == (
-        f"building etcd, kwok takes 1.1 GiB in {bench.cache}, and its disk has 1.0 GiB free; free some, or set "
+        build(["etcd", "kwok"], find_go({**bench.environment, **settings}), free=lambda _: free)
+    assert bench.builds() == []
+    return str(caught.value)
+
+
+def test_a_disk_with_too_little_room_is_told_before_anything_is_built(bench: Bench) -> None:
+    assert refused(bench, free=4 * 2**30) == (
+        f"building etcd, kwok takes 4.1 GiB, and the disk of {bench.cache} has 4.0 GiB free; free some, or set "
         "XDG_CACHE_HOME to a folder on another disk"
     )
-    assert bench.builds() == []
+
+
+def test_a_disk_that_holds_only_gos_cache_is_asked_too(bench: Bench) -> None:
+    message = refused(bench, free=2 * 2**30, GO_CACHE="/dev/shm/go-build")
+    assert message.startswith("building etcd, kwok takes 3.0 GiB, and the disk of /dev/shm/go-build has 2.0 GiB free")
+
+
+def test_modules_that_go_has_already_need_no_room_in_its_caches(bench: Bench) -> None:
+    for module, version in (("go.etcd.io/etcd/server/v3", "v3.6.16"), ("sigs.k8s.io/kwok", "v0.8.0")):
+        archive = Path(bench.environment["HOME"]) / "go/pkg/mod/cache/download" / module / "@v" / f"{version}.zip"
+        archive.parent.mkdir(parents=True)
+        archive.write_text("")
+    assert list(build(["etcd", "kwok"], find_go(bench.environment), free=lambda _: 2 * 2**30)) == ["etcd", "kwok"]
 
 
 def test_built_engines_need_no_room(bench: Bench) -> None:
