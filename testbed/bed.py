@@ -1,0 +1,80 @@
+"""The whole testbed in one: a cluster, a pretended AWS, the real Pulumi engine with the testbed's stack, and Karpenter.
+
+It opens in stages, so that a test can look between them: `open_bed` gives an empty cluster and account, `deploy` runs
+`pulumi up`, `start_karpenter` runs the controller with the settings that the stack's chart gave its Deployment.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from testbed.aws import Aws, start_aws
+from testbed.cluster.control_plane import ControlPlane, Options, control_plane
+from testbed.cluster.karpenter import settings_from_deployment, start_karpenter
+from testbed.cluster.kwok import start_kwok
+from testbed.processes import Process, Processes
+from testbed.pulumi.charts.server import chart_stand_in
+from testbed.pulumi.engine import Engine
+from testbed.pulumi.project import Project
+from testbed.pulumi.steps import Outcome
+from testbed.state import State
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+STACK = "testbed"
+CLUSTER_NAME = "testbed"
+KARPENTER_DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/karpenter"
+
+
+@dataclass
+class Bed:
+    """A running testbed. `project` is the testbed's stack under the real CLI."""
+
+    state: State
+    processes: Processes
+    cluster: ControlPlane
+    aws: Aws
+    engine: Engine
+    project: Project
+    karpenter: Process | None = field(default=None)
+
+    def deploy(self) -> Outcome:
+        """`pulumi up` of the stack. Raises EngineError with what the CLI said when it fails."""
+        return self.project.up()
+
+    def start_karpenter(self) -> Process:
+        """The real controller in the place of the pods that its Deployment has here, which run nothing."""
+        deployment = self.cluster.api.get(KARPENTER_DEPLOYMENT)
+        self.karpenter = start_karpenter(
+            self.state, self.processes, self.cluster, self.aws, settings_from_deployment(deployment)
+        )
+        return self.karpenter
+
+
+@contextlib.contextmanager
+def open_bed(
+    state: State, *, kubelet_hosts: tuple[str, ...] = (), settings: Mapping[str, Any] | None = None
+) -> Iterator[Bed]:
+    """Everything but what `pulumi up` makes. Ended in reverse order when the block is left.
+
+    `kubelet_hosts` are node names whose kubelets are reached at 127.0.0.1; `settings` change the stack's configuration,
+    see Project. Raises EngineError with the last lines of what did not come up.
+    """
+    with contextlib.ExitStack() as stack:
+        processes = stack.enter_context(Processes(state))
+        cluster = stack.enter_context(control_plane(state, processes, Options(kubelet_hosts=kubelet_hosts)))
+        start_kwok(processes, cluster)
+        aws = start_aws(
+            state,
+            processes,
+            cluster_name=CLUSTER_NAME,
+            cluster_endpoint=cluster.endpoint,
+            certificate_authority=base64.b64encode(cluster.authority.certificate.read_bytes()).decode(),
+        )
+        engine = Engine(state, cluster, aws, stack.enter_context(chart_stand_in(state)))
+        project = Project(engine, CHECKOUT, STACK, settings=settings or {})
+        yield Bed(state, processes, cluster, aws, engine, project)
