@@ -42,6 +42,20 @@ class ControlPlane:
     kubeconfig: Path
     authority: Authority
     processes: dict[str, Process] = field(default_factory=dict)
+    hosts: Path | None = None
+
+    def add_kubelet_host(self, name: str) -> None:
+        """Let the API server find another node's kubelet at 127.0.0.1; the cluster must have been made with one.
+
+        The API server reads its file of hosts again within five seconds.
+        """
+        if self.hosts is None:
+            raise EngineError(
+                f"the API server uses this machine's own hosts; give Options(kubelet_hosts=...) for {name}"
+            )
+        # In place: the file is mounted where the API server looks, and a new one would not be.
+        with self.hosts.open("a") as file:
+            file.write(f"127.0.0.1 {name}\n")
 
     def install_karpenter_crds(self) -> None:
         """Karpenter's own CRDs, from its Go module, served when this returns."""
@@ -102,7 +116,8 @@ def _start(state: State, processes: Processes, options: Options, started: dict[s
         )
     # Karpenter asks for this service's address and writes it into its nodes' settings.
     api.must_apply(_dns_service())
-    return ControlPlane(api, endpoint, port, kubeconfig, authority, started)
+    hosts = state.path("cluster", "hosts") if options.kubelet_hosts else None
+    return ControlPlane(api, endpoint, port, kubeconfig, authority, started, hosts)
 
 
 def _ready(api: Api, started: dict[str, Process]) -> bool:
