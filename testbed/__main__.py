@@ -1,8 +1,10 @@
 """`python -m testbed`: build the engines, run them for a person, build the node image. Edge: reads and prints."""
 
+import contextlib
 import os
 import shutil
 import signal
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -64,6 +66,38 @@ def build_command(
         shown.ready_shown(wanted, console)
     else:
         shown.build_shown(wanted, go(), console)
+
+
+@app.command("up")
+def up_command(
+    folder: Annotated[Path | None, typer.Option(help="State folder; default: a temporary one.")] = None,
+    bare: Annotated[bool, typer.Option("--bare", help="Without the testbed's stack and Karpenter.")] = False,
+) -> None:
+    """Run a cluster with the stack `testbed` and Karpenter, print how to reach it, and end it on Ctrl-C."""
+    from testbed.bed import open_bed
+    from testbed.cluster.fake_kubelets import fake_kubelets
+    from testbed.state import State
+
+    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
+        state = stack.enter_context(State(folder))
+        bed = stack.enter_context(open_bed(state))
+        stack.enter_context(fake_kubelets(state, bed.cluster.api, bed.aws))
+        if not bare:
+            typer.echo("pulumi up of the stack testbed ...", err=True)
+            bed.deploy()
+            bed.start_karpenter()
+        typer.echo(f"export KUBECONFIG={bed.cluster.kubeconfig}")
+        typer.echo(f"AWS stand-in at {bed.aws.endpoint}; logs in {state.path('logs')}; Ctrl-C ends it all", err=True)
+        while True:
+            signal.pause()
+
+
+@app.command("image")
+def image_command() -> None:
+    """Build the image that node machines boot from, where it is missing."""
+    from testbed.node.image import build_image
+
+    typer.echo(f"node image: {build_image().disk}")
 
 
 def _terminated(number: int, _frame: object) -> None:
