@@ -7,6 +7,7 @@ having ended them (prctl(2), PR_SET_PDEATHSIG, set by setpriv before it becomes 
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,12 @@ from testbed.engine_error import EngineError
 from testbed.state import State
 
 T = TypeVar("T")
+
+# We may have died before the kernel was told to watch us: then the parent is another by now.
+_UNLESS_ORPHAN = '[ "$PPID" = "$0" ] && exec "$@"'
+
+_expected_to_run: list["Process"] = []
+"""Every engine that was started here and that nobody has asked to end."""
 
 
 class Process:
@@ -48,6 +55,7 @@ class Process:
 
     def stop(self, timeout_seconds: float = 10) -> None:
         """Ask it to end, and kill it when it has not within the time."""
+        _forget(self)
         if not self.alive():
             return
         self._popen.terminate()
@@ -57,9 +65,11 @@ class Process:
             self.kill()
 
     def kill(self) -> None:
-        """End it at once, as a crash would."""
-        self._popen.kill()
-        self._popen.wait()
+        """End it and what it has started at once."""
+        _forget(self)
+        if self.alive():
+            os.killpg(self.pid, signal.SIGKILL)
+            self._popen.wait()
 
 
 class Processes:
@@ -79,16 +89,24 @@ class Processes:
     ) -> Process:
         """Start `command` with exactly the environment `env` (ours when None). Returns without waiting for readiness.
 
-        Raises EngineError when the program does not exist. Call it from the main thread: the kernel ends an engine
-        when the thread that started it ends.
+        Raises EngineError when the program does not exist or the disk is full. Call it from the main thread: the kernel
+        ends an engine when the thread that started it ends.
         """
-        program = shutil.which(str(command[0]))
-        if program is None:
-            raise EngineError(f"{name}: there is no program {command[0]}; run `python -m testbed build`")
+        program, setpriv = _program(name, command[0]), _program(name, "setpriv")
+        dies_with_us = [setpriv, "--pdeathsig", "KILL", "--", "/bin/sh", "-c", _UNLESS_ORPHAN, str(os.getpid())]
+        try:
+            return self._start(name, [*dies_with_us, program, *map(str, command[1:])], env, cwd)
+        except OSError as error:
+            raise EngineError(
+                f"{name} could not be started: {error}; its log and its id go to {self._state.folder}, "
+                "which may lie on a full disk"
+            ) from error
+
+    def _start(self, name: str, command: list[str], env: Mapping[str, str] | None, cwd: Path | None) -> Process:
         log = self._state.path("logs", f"{name}.log")
         with log.open("ab") as output:
             popen = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--", program, *map(str, command[1:])],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -96,9 +114,10 @@ class Processes:
                 cwd=cwd or self._state.folder,
                 start_new_session=True,
             )
-        self._state.record(name, popen.pid)
         process = Process(name, popen, log)
         self._running.append(process)
+        self._state.record(name, popen.pid)
+        _expected_to_run.append(process)
         return process
 
     def stop_all(self) -> None:
@@ -125,8 +144,9 @@ def wait_until(
 ) -> T:
     """The first true value of `ready()`, which may raise OSError while nobody listens yet.
 
-    Raises EngineError, with the last lines of the process's log, when the process ends or the time is over; `question`
-    completes the sentence "timed out waiting until ...".
+    Raises EngineError, with the last lines of the process's log, when the process ends, when another engine has ended
+    and `ready` cannot do without it, or when the time is over; `question` completes the sentence "timed out waiting
+    until ...".
     """
     deadline = time.monotonic() + timeout_seconds
     while True:
@@ -134,19 +154,39 @@ def wait_until(
         problem = ""
         try:
             value = ready()
-        except OSError as error:
+        except Exception as error:
+            for ended in (one for one in _expected_to_run if one.exit_code()):
+                raise EngineError(_ended(ended, question)) from error
+            if not isinstance(error, OSError):
+                raise
             problem = f" ({error})"
         if value:
             return value
         if process is not None and not process.alive():
-            raise EngineError(
-                f"{process.name} ended with status {process.exit_code()} before {question}; its last lines:\n"
-                f"{process.last_lines()}"
-            )
+            raise EngineError(_ended(process, question))
         if time.monotonic() > deadline:
             shown = f"; last lines of {process.name}:\n{process.last_lines()}" if process is not None else ""
             raise EngineError(f"timed out after {timeout_seconds:.0f} s waiting until {question}{problem}{shown}")
         time.sleep(pause_seconds)
+
+
+def _ended(process: Process, question: str) -> str:
+    status = process.exit_code() or 0
+    how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+    return f"{process.name} {how} before {question}; its last lines:\n{process.last_lines()}"
+
+
+def _forget(process: Process) -> None:
+    if process in _expected_to_run:
+        _expected_to_run.remove(process)
+
+
+def _program(name: str, wanted: str | Path) -> str:
+    found = shutil.which(str(wanted))
+    if found is None:
+        what = "`python -m testbed build` builds the engines, other programs come with your system's packages"
+        raise EngineError(f"{name}: there is no program {wanted}; {what}")
+    return found
 
 
 @contextlib.contextmanager

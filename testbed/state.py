@@ -4,6 +4,7 @@ A folder that a crashed testbed left behind is taken over: processes recorded in
 removed. A folder that holds anything else is refused, so that a wrong path never costs somebody their files.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -47,10 +48,15 @@ class State:
             file.write(line + "\n")
 
     def __enter__(self) -> "State":
-        if self._given is None:
-            self.folder = Path(tempfile.mkdtemp(prefix="floodplain-testbed-"))
-        self._take()
-        self._require_room()
+        try:
+            if self._given is None:
+                self.folder = Path(tempfile.mkdtemp(prefix="floodplain-testbed-"))
+            self._take()
+            self._require_room()
+        except OSError as error:
+            raise EngineError(
+                f"state folder {self.folder}: {error.strerror or error}; name a folder of your own on a disk with room"
+            ) from error
         return self
 
     def __exit__(
@@ -90,6 +96,8 @@ class State:
         free = shutil.disk_usage(self.folder).free
         if free < self._needed_bytes:
             os.close(self._lock)
+            if self._given is None:
+                shutil.rmtree(self.folder)
             raise EngineError(
                 f"state folder {self.folder}: {free / 2**30:.1f} GiB free on its disk, a testbed needs "
                 f"{self._needed_bytes / 2**30:.1f} GiB; free some, or set TMPDIR or name a folder on another disk"
@@ -104,7 +112,7 @@ class State:
                 record = json.loads(line)
             except json.JSONDecodeError:  # cut off by a crash or a full disk
                 continue
-            _end(record["pid"], record["started"])
+            _end(int(record["pid"]), str(record["started"]))
         records.unlink()
 
 
@@ -122,7 +130,11 @@ def _started(pid: int) -> str:
 def _end(pid: int, started: str) -> None:
     if not started or _started(pid) != started:
         return
-    os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        if os.getpgid(pid) == pid:  # an engine leads a group of its own (`processes`), with what it has started
+            os.killpg(pid, signal.SIGKILL)
+        else:
+            os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + 10
     while _started(pid) == started and time.monotonic() < deadline:
         time.sleep(0.02)
