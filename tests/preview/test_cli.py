@@ -71,13 +71,13 @@ def test_the_machine_s_form_is_json_alone(sample: Sample, invoke: Callable[..., 
 
 
 def test_stacks_are_listed(invoke: Callable[..., tuple[int, str]]) -> None:
-    assert invoke("list") == (0, "dev\nhotosm\nprod\nstaging\n")
+    assert invoke("list") == (0, "dev\nhotosm\nprod\nstaging\ntestbed\n")
 
 
 def test_a_missing_stack_names_those_that_exist(invoke: Callable[..., tuple[int, str]]) -> None:
     status, output = invoke("report", "--stack", "pord")
     assert status == 1
-    assert output == "stacks/Pulumi.pord.yaml: does not exist; stacks that do: dev, hotosm, prod, staging\n"
+    assert output == "stacks/Pulumi.pord.yaml: does not exist; stacks that do: dev, hotosm, prod, staging, testbed\n"
 
 
 def test_things_are_shown_alone(invoke: Callable[..., tuple[int, str]]) -> None:

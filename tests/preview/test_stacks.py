@@ -1,4 +1,4 @@
-"""The four stacks of this checkout: sound, and equal to the golden files that a reader can browse."""
+"""The five stacks of this checkout: sound, and equal to the golden files that a reader can browse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from preview.report import build
 from preview.wire import SECRET, UNKNOWN, reveal
 
 CHECKOUT = Path(__file__).parent.parent.parent
-STACKS = ("dev", "hotosm", "prod", "staging")
+STACKS = ("dev", "hotosm", "prod", "staging", "testbed")
 
 
 def _inputs(recording: Recording) -> dict[str, Any]:

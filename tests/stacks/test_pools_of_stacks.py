@@ -30,7 +30,7 @@ def config(stack: str) -> StackConfig:
     return parse(stack, values)
 
 
-STACKS = {stack: config(stack) for stack in ("dev", "staging", "prod", "hotosm")}
+STACKS = {stack: config(stack) for stack in ("dev", "staging", "prod", "hotosm", "testbed")}
 POOLS = [
     pytest.param(pool, stack.cluster_versions, id=f"{name}-{pool.name}")
     for name, stack in STACKS.items()

@@ -54,8 +54,8 @@ def settings_of(name: str) -> dict[str, Any]:
     return {key.removeprefix("floodplain:"): value for key, value in keys.items() if key.startswith("floodplain:")}
 
 
-def test_the_four_stacks_of_the_project_are_there() -> None:
-    assert STACKS == ["dev", "hotosm", "prod", "staging"]
+def test_the_five_stacks_of_the_project_are_there() -> None:
+    assert STACKS == ["dev", "hotosm", "prod", "staging", "testbed"]
 
 
 @pytest.mark.parametrize("name", STACKS)
