@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from testbed.engines.toolchain import needed, numbers
+
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SAME_REPOSITORY = "github.event.pull_request.head.repo.full_name == github.repository"
@@ -148,6 +150,23 @@ def test_tests_run_on_the_oldest_and_the_newest_python() -> None:
     oldest = re.search(r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text())
     assert oldest
     assert pythons == [oldest[1], "3.13"]
+
+
+def test_pull_requests_run_every_part_of_ci() -> None:
+    workflow = read(ROOT / ".github/workflows/test.yml")
+    ran = [step["run"] for step in steps(workflow) if ".ci/run" in step.get("run", "")]
+    assert [command.split("bash .ci/run ")[1] for command in ran] == ["fast", "engines"]
+    assert "${1:-all}\ncase $parts in\n  all | fast | engines) ;;" in (ROOT / ".ci/run").read_text()
+
+
+def test_the_cache_of_engines_is_named_after_the_go_that_builds_them() -> None:
+    job = read(ROOT / ".github/workflows/test.yml")["jobs"]["engines"]
+    settings = [step["with"] for step in job["steps"] if "with" in step]
+    (version,) = [given["go-version"] for given in settings if "go-version" in given]
+    (key,) = [given["key"] for given in settings if "key" in given]
+    assert key.startswith(f"engines-{version}-")
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
+    assert numbers(version) >= numbers(needed())
 
 
 def test_every_make_target_that_automation_calls_exists() -> None:
