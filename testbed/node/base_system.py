@@ -15,7 +15,7 @@ SUITE = "trixie"
 MIRROR = "FLOODPLAIN_DEBIAN_MIRROR"
 DEFAULT_MIRROR = "http://deb.debian.org/debian"
 PACKAGES = (
-    *("linux-image-cloud-amd64", "initramfs-tools", "kmod"),
+    *("linux-image-cloud-amd64", "initramfs-tools", "lz4", "kmod"),
     *("systemd", "systemd-sysv", "udev", "dbus", "procps", "util-linux", "mount"),
     *("mdadm", "xfsprogs", "e2fsprogs"),
     *("runc", "containernetworking-plugins", "iptables", "iproute2"),

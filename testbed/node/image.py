@@ -34,7 +34,20 @@ _ENABLED = ("instance-metadata", "nodeadm-config", "cloud-final", "nodeadm-run",
 _MASKED = (
     *("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer"),
     *("mdmonitor-oneshot.timer", "mdcheck_start.timer", "mdcheck_continue.timer", "mdmonitor.service"),
-    *("systemd-networkd-wait-online.service", "e2scrub_reap.service"),
+    *("systemd-networkd-wait-online.service", "e2scrub_reap.service", "systemd-pstore.service"),
+    *("serial-getty@ttyS0.service", "getty@tty1.service", "systemd-logind.service"),
+    *(f"modprobe@{module}.service" for module in ("configfs", "drm", "efi_pstore", "fuse")),
+    *("sys-kernel-config.mount", "sys-fs-fuse-connections.mount", "sys-kernel-debug.mount", "dev-mqueue.mount"),
+)
+# Run at every daemon-reload, of which our boot has several; none finds anything in this image.
+_NO_GENERATORS = ("debug", "getty", "gpt-auto", "hibernate-resume", "rc-local", "run", "ssh", "sysv", "tpm2")
+# Rules for devices that the machine does not have. Emulated, each rule costs time for each of some hundred devices.
+_NO_RULES = (
+    *("60-autosuspend", "60-cdrom_id", "60-drm", "60-evdev", "60-fido-id", "60-infiniband", "60-input-id"),
+    *("60-persistent-alsa", "60-persistent-input", "60-persistent-storage-mtd", "60-persistent-storage-tape"),
+    *("60-persistent-v4l", "60-sensor", "60-serial", "64-btrfs", "70-camera", "70-joystick", "70-memory"),
+    *("70-mouse", "70-power-switch", "70-touchpad", "75-net-description", "75-probe_mtd", "78-sound-card"),
+    *("81-net-dhcp", "90-iocost"),
 )
 
 
@@ -105,10 +118,16 @@ def _fill(root: Path, binaries: dict[str, Path]) -> None:
     _put(root / "usr/lib/testbed/images.tar", layout(_programs()), 0o644)
     _put(root / "etc/fstab", b"/dev/vda / ext4 defaults,noatime 0 1\n", 0o644)
     _put(root / "etc/resolv.conf", b"nameserver 10.0.2.3\n", 0o644)
+    for name in _NO_GENERATORS:
+        _link(root / f"etc/systemd/system-generators/systemd-{name}-generator", "/dev/null")
+    for name in _NO_RULES:
+        _link(root / f"etc/udev/rules.d/{name}.rules", "/dev/null")
     # Compiled in the node once, at build time: emulated, each compilation costs seconds of every boot.
     _run("chroot", str(root), "python3", "-m", "compileall", "-q", "/usr/lib/testbed/nodeadm_standin")
     _run("chroot", str(root), "systemctl", "--quiet", "enable", *_ENABLED)
     _run("chroot", str(root), "systemctl", "--quiet", "mask", *_MASKED)
+    for name in ("etc/.updated", "var/.updated"):  # systemd-update-done.service: no first boot after an update
+        _put(root / name, b"", 0o644)
 
 
 def _put(path: Path, content: bytes, mode: int) -> None:
@@ -116,6 +135,12 @@ def _put(path: Path, content: bytes, mode: int) -> None:
     path.unlink(missing_ok=True)
     path.write_bytes(content)
     path.chmod(mode)
+
+
+def _link(path: Path, target: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
 
 
 def _programs() -> dict[str, bytes]:

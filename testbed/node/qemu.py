@@ -12,7 +12,7 @@ from pathlib import Path
 from testbed.node.image import Image
 
 QEMU = "qemu-system-x86_64"
-KERNEL_ARGUMENTS = "root=/dev/vda rw console=ttyS0 loglevel=4 mitigations=off systemd.show_status=no"
+KERNEL_ARGUMENTS = "root=/dev/vda rw console=ttyS0 loglevel=4 mitigations=off systemd.show_status=no TERM=dumb"
 
 
 @dataclass(frozen=True)
