@@ -81,11 +81,11 @@ def up_command(
     with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
         state = stack.enter_context(State(folder))
         bed = stack.enter_context(open_bed(state))
-        stack.enter_context(fake_kubelets(state, bed.cluster.api, bed.aws))
         if not bare:
             typer.echo("pulumi up of the stack testbed ...", err=True)
             bed.deploy()
             bed.start_karpenter()
+            stack.enter_context(fake_kubelets(state, bed.cluster.api, bed.aws))
         typer.echo(f"export KUBECONFIG={bed.cluster.kubeconfig}")
         typer.echo(f"AWS stand-in at {bed.aws.endpoint}; logs in {state.path('logs')}; Ctrl-C ends it all", err=True)
         while True:
