@@ -10,17 +10,20 @@ from pathlib import Path
 import pytest
 import typer
 
+import testbed.__main__
 from docs.key_tables import PROGRAMS, every_command, options_of
 from docs.tables import ROOT
 from tests.docs.pages import PAGES, blocks, code_spans, name
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.M))
+TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
 VARIABLES = set(re.findall(r"^([A-Z]+) \?=", MAKEFILE, re.M)) | {"NAME"}
 CALLS = {
     "-m preview": "preview",
     "-m floodplain": "floodplain",
+    "-m testbed": "testbed",
 }
+APPS = {**PROGRAMS, "testbed": (testbed.__main__.app, "python -m testbed")}
 
 
 def quoted(page: Path) -> Iterator[str]:
@@ -56,7 +59,7 @@ def _variables(words: list[str]) -> list[str]:
 
 
 def _of_program(program: str, words: list[str]) -> list[str]:
-    app, called = PROGRAMS[program]
+    app, called = APPS[program]
     known = dict(every_command(typer.main.get_command(app), called))
     for length in range(len(words), 0, -1):
         command = known.get(" ".join([called, *words[:length]]))
@@ -78,6 +81,9 @@ def test_wrong_commands_would_be_found() -> None:
     assert problems("python -m preview show userdatas swap") == ["no command python -m preview show userdatas swap"]
     assert problems("python -m preview report --stacks prod") == ["no option --stacks"]
     assert problems("floodplain catalog show") == ["no command floodplain catalog show"]
+    assert problems("make test-clusters") == ["no target test-clusters"]
+    assert problems("python -m testbed build --lst") == ["no option --lst"]
+    assert problems("python -m testbed upp") == ["no command python -m testbed upp"]
     assert problems("python -m docs.table") == ["no module docs.table"]
     assert problems("make preview STACK=dev BASE=main") == []
     assert problems("python -m preview show") == []
