@@ -13,7 +13,7 @@ from testbed.cluster.api import Api
 from testbed.processes import wait_until
 from tests.cluster.guardrails.server_words import fits
 from tests.components.guardrails.api_server import Manifest, Request, Verdict, admitted, judge
-from tests.components.guardrails.corpus import GOOD_METADATA, GOOD_SPEC, IMAGE, RUNTIME_CLASSES
+from tests.components.guardrails.corpus import GOOD_METADATA, GOOD_SPEC, IMAGE
 
 
 def probes(runtime_class: str) -> tuple[Manifest, Manifest]:
@@ -30,9 +30,9 @@ def _pod(name: str, metadata: Manifest, runtime_class: str, container: Manifest)
 
 
 @contextlib.contextmanager
-def in_force(api: Api, policies: list[Manifest], runtime_classes: list[str]) -> Iterator[None]:
+def in_force(api: Api, policies: list[Manifest], runtime_classes: list[Manifest]) -> Iterator[None]:
     """`policies` judge pods in this block, and no other do before and after it. They are those of the pools that have
-    these RuntimeClasses."""
+    these RuntimeClasses, which exist."""
     try:
         for policy in policies:
             api.must_apply(policy)
@@ -44,12 +44,13 @@ def in_force(api: Api, policies: list[Manifest], runtime_classes: list[str]) -> 
         wait_until_judged(api, [], runtime_classes)
 
 
-def wait_until_judged(api: Api, policies: list[Manifest], runtime_classes: list[str]) -> None:
+def wait_until_judged(api: Api, policies: list[Manifest], runtime_classes: list[Manifest]) -> None:
     """Until the server says of the probes of every pool what exactly these policies say."""
     for runtime_class in runtime_classes:
-        for pod in probes(runtime_class):
-            verdict = judge(policies, Request(admitted(pod, RUNTIME_CLASSES)))
-            question = f"{pod['metadata']['name']} of {runtime_class} is judged by {len(policies)} policies"
+        name = runtime_class["metadata"]["name"]
+        for pod in probes(name):
+            verdict = judge(policies, Request(admitted(pod, [runtime_class])))
+            question = f"{pod['metadata']['name']} of {name} is judged by {len(policies)} policies"
             wait_until(question, partial(_is_judged, api, pod, verdict), timeout_seconds=30)
 
 
