@@ -100,7 +100,14 @@ kib=$(($(stat -c %s "$1") / 1024 - 4 - $(cat "$ROOT/lost" 2>/dev/null || echo 0)
 printf '%s file %s 0 -2\\n' "$1" "$kib" >>"$ROOT/proc/swaps"
 sed -i "s/^SwapTotal:.*/SwapTotal: $kib kB/" "$ROOT/proc/meminfo" """,
     "sysctl": "",
-    "systemctl": 'case "$*" in is-active*) test -e "$ROOT/active" ;; *) test ! -e "$ROOT/systemctl.fails" ;; esac',
+    "systemctl": """
+case "$*" in
+  is-active*) test -e "$ROOT/active"; exit ;;
+  set-property*)
+    group="$ROOT/sys/fs/cgroup/$3"
+    test -e "$ROOT/no-io-latency" || { mkdir -p "$group" && echo "259:0 target=25000" >"$group/io.latency"; } ;;
+esac
+test ! -e "$ROOT/systemctl.fails" """,
     "journalctl": "",
     "sleep": 'test ! -e "$ROOT/mounts-later" || { rm "$ROOT/mounts-later"; touch "$ROOT/mounted"; }',
     "stat": """case "$*" in "-f -c %T"*) echo cgroup2fs; exit ;; esac; exec /usr/bin/stat "$@" """,

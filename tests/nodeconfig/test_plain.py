@@ -107,4 +107,4 @@ def test_daemons_slices_are_kept_out_of_swap() -> None:
     files = files_written(text)
     for name in ("system.slice", "kube.slice"):
         assert files[f"/etc/systemd/system/{name}.d/50-floodplain.conf"] == "[Slice]\nMemorySwapMax=0\n"
-        assert f"set-property --runtime {name} " in text
+        assert f"\nprotect {name} || say " in text
