@@ -61,6 +61,8 @@ def kwok_node(
                 "kubernetes.io/arch": "amd64",
                 "kubernetes.io/os": "linux",
                 "kubernetes.io/hostname": name,
+                # Karpenter's Deployment spreads over zones and is scheduled nowhere else.
+                "topology.kubernetes.io/zone": "us-west-2a",
                 **(labels or {}),
             },
         },
