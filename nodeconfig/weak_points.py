@@ -19,6 +19,8 @@ _HEREDOC = re.compile(
 )
 _PATH = re.compile(r"/[\w.@\\/-]+")
 _COMMENT = re.compile(r"^\s*#[^!].*$", re.MULTILINE)
+# A file that is only looked at protects nobody.
+_IO_PROTECTION = re.compile(r"IODeviceLatencyTargetSec|IOWeight|(?:>|\btee\b)[^\n;|]*\bio\.(?:latency|weight)")
 _FIXED = re.compile(r"vm\.(min_free_kbytes|watermark_scale_factor)\s*=\s*['\"]?(\d+)")
 
 
@@ -94,7 +96,7 @@ def _daemons(files: dict[str, str], whole: str) -> Iterator[Problem]:
         denied = any(f"/{name}.d/" in path and "MemorySwapMax=0" in body for path, body in files.items())
         if not denied and not re.search(rf"set-property.*{name}.*MemorySwapMax=0", whole):
             yield Problem(name, "may be swapped out, and the daemons in it with it", "set MemorySwapMax=0 by a drop-in")
-    if not re.search(r"IODeviceLatencyTargetSec|io\.latency|IOWeight", whole):
+    if not _IO_PROTECTION.search(whole):
         yield Problem(
             "system.slice and runtime.slice",
             "have no IO protection, so swap IO can starve kubelet and the container runtime",

@@ -54,6 +54,21 @@ def test_text_without_swap_has_no_weak_points() -> None:
     assert weak(user_data(BootSettings(swap_ratio=0))) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "weak_still"),
+    [
+        ("echo '259:0 target=25000' >/sys/fs/cgroup/system.slice/io.latency", False),
+        ("echo '259:0 target=25000' | tee /sys/fs/cgroup/system.slice/io.latency", False),
+        ("systemctl set-property system.slice IOWeight=1000", False),
+        ("grep target= /sys/fs/cgroup/system.slice/io.latency", True),
+    ],
+)
+def test_io_protection_is_what_sets_a_target_not_what_looks_for_one(line: str, weak_still: bool) -> None:
+    text = PRODUCTION_SHAPED.replace("#!/bin/bash\n", f"#!/bin/bash\n{line}\n", 1)
+    assert text != PRODUCTION_SHAPED
+    assert ("system.slice and runtime.slice" in weak(text)) is weak_still
+
+
 def run_production_shape(machine: Any) -> Any:
     """Its swap program on the folder: paths moved there, nothing else changed."""
     program = files_written(PRODUCTION_SHAPED)["/usr/local/bin/nvme-ram-swap"]
