@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from testbed.engine_error import EngineError
+from testbed.log_tail import last_lines
 from testbed.state import State
 
 T = TypeVar("T")
@@ -47,11 +48,10 @@ class Process:
         return self._popen.poll()
 
     def last_lines(self, count: int = 20) -> str:
-        """The last lines of the log, indented; at most 16 KiB of it are read."""
+        """The last lines of the log, indented, as `log_tail` shows them; at most 32 KiB of it are read."""
         with self.log.open("rb") as file:
-            file.seek(max(0, self.log.stat().st_size - 16384))
-            lines = file.read().decode(errors="replace").splitlines()
-        return "\n".join(f"    {line}" for line in lines[-count:]) or "    (it wrote nothing)"
+            file.seek(max(0, self.log.stat().st_size - 32768))
+            return last_lines(file.read().decode(errors="replace"), count)
 
     def stop(self, timeout_seconds: float = 10) -> None:
         """Ask it to end, and kill it when it has not within the time."""

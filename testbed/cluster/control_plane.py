@@ -72,6 +72,8 @@ def control_plane(state: State, processes: Processes, options: Options | None = 
     Raises EngineError with the last lines of whatever did not come up.
     """
     options = options or Options()
+    for name in needed(options):
+        engines.path(name)  # one that is missing is told before any is started
     started: dict[str, Process] = {}
     try:
         yield _start(state, processes, options, started)
@@ -79,6 +81,12 @@ def control_plane(state: State, processes: Processes, options: Options | None = 
         # The API server before etcd, without which it hangs in its shutdown.
         for process in reversed(started.values()):
             process.stop()
+
+
+def needed(options: Options) -> tuple[str, ...]:
+    """The engines of such a cluster."""
+    manager = ("kube-controller-manager",) if options.controller_manager else ()
+    return ("etcd", "kube-apiserver", *manager, *(("kube-scheduler",) if options.scheduler else ()))
 
 
 def _start(state: State, processes: Processes, options: Options, started: dict[str, Process]) -> ControlPlane:

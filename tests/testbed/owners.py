@@ -6,7 +6,7 @@ import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parent.parent.parent
@@ -27,9 +27,12 @@ with State(Path(sys.argv[1])) as state, Processes(state) as processes:
 
 
 @contextlib.contextmanager
-def python(code: str, *arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
-    """A Python process of this checkout, in a process group of its own; killed at the end of the block."""
-    command = [sys.executable, "-c", code, *map(str, arguments)]
+def python(code: str, *arguments: str | Path, within: Sequence[str] = ()) -> Iterator[subprocess.Popen[str]]:
+    """A Python process of this checkout, in a process group of its own; killed at the end of the block.
+
+    `within` is a command that becomes it, such as `unshare`.
+    """
+    command = [*within, sys.executable, "-c", code, *map(str, arguments)]
     with subprocess.Popen(
         command, cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
