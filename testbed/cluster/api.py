@@ -87,7 +87,8 @@ class Api:
             headers={"Content-Type": content_type, "Accept": "application/json"},
             timeout=timeout_seconds,
         )
-        warnings = answer.headers.get("Warning", "")
+        # Python reads headers as Latin-1, Kubernetes writes UTF-8.
+        warnings = answer.headers.get("Warning", "").encode("latin-1").decode(errors="replace")
         try:
             parsed = answer.json()
         except requests.exceptions.JSONDecodeError:
