@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.message import Message
 
 from .shell_rules import is_yaml_map
@@ -48,7 +48,8 @@ class Part:
 class Archive:
     """What was found. `bare` is text that is no archive, as the one part Karpenter makes of it.
 
-    `lost` are line numbers with text before the first part or after the closing boundary.
+    `lost` are line numbers with text before the first part or after the closing boundary; `malformed` is the number
+    and text of the line among the archive's own headers that is none.
     """
 
     headers: dict[str, str]
@@ -57,6 +58,7 @@ class Archive:
     closed: bool
     bare: bool = False
     lost: tuple[int, ...] = ()
+    malformed: tuple[int, str] | None = None
 
     def shell_parts(self) -> Iterator[tuple[int, Part]]:
         """(number from 1, part) of the shell parts."""
@@ -76,11 +78,12 @@ def read_archive(text: str) -> Archive:
     lines = text.replace("\r", "").split("\n")
     start = next(number for number, line in enumerate(lines) if line.strip())
     lines[start] = lines[start].lstrip()
-    headers, position, _ = _headers(lines, start)
+    headers, position, stranger = _headers(lines, start)
+    malformed = (position + 1, stranger) if stranger else None
     boundary = _parameter(headers.get("content-type", ""), "boundary")
     if not boundary:
-        return Archive(headers, "", (), closed=False)
-    return _split(lines, position, headers, boundary)
+        return Archive(headers, "", (), closed=False, malformed=malformed)
+    return replace(_split(lines, position, headers, boundary), malformed=malformed)
 
 
 @dataclass
@@ -111,6 +114,9 @@ def _split(lines: list[str], position: int, headers: dict[str, str], boundary: s
 
 def _part(lines: list[str], begin: int, end: int) -> Part:
     headers, position, malformed = _headers(lines[:end], begin)
+    if not malformed and "" not in lines[begin:end]:
+        # Headers go on into the boundary.
+        malformed = lines[end] if end < len(lines) else "(the end of the text)"
     body = "\n".join(lines[position:end])
     return Part(headers, f"{body}\n" if body else "", position + 1, malformed)
 
@@ -121,7 +127,8 @@ def _headers(lines: list[str], start: int) -> tuple[dict[str, str], int, str]:
     name = ""
     for number in range(start, len(lines)):
         line = lines[number]
-        if not line.strip():
+        # A line of spaces continues the header before it.
+        if not line:
             return headers, number + 1, ""
         match = _HEADER.fullmatch(line)
         if match:

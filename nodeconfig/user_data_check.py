@@ -77,6 +77,15 @@ def _frame_problems(text: str, archive: Archive) -> Iterator[Problem]:
     if not archive.boundary:
         yield Problem("header Content-Type", "names no boundary", 'write: boundary="//"')
         return
+    if archive.malformed:
+        number, line = archive.malformed
+        yield Problem(
+            f"line {number}",
+            "is neither a header nor the blank line that ends the headers, so the EC2NodeClass is never ready",
+            "put an empty line, without spaces, after the headers",
+            line,
+        )
+        return
     for match in PART_START.finditer(text):
         if match[1] != archive.boundary:
             yield Problem(

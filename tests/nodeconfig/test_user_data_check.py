@@ -55,6 +55,7 @@ def test_content_type_may_come_first() -> None:
 HEADER = 'Content-Type: multipart/mixed; boundary="==B=="\n'
 NODE_CONFIG_HEADER = "Content-Type: application/node.eks.aws\n"
 SHELL_HEADER = 'Content-Type: text/x-shellscript; charset="us-ascii"\n'
+SCRIPT = GOOD.partition(f"{SHELL_HEADER}\n")[2].removesuffix("--==B==--\n")
 KUBELET = "      failSwapOn: false\n"
 
 CHANGES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
@@ -123,6 +124,40 @@ CHANGES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         f"{SHELL_HEADER}\n#!/bin/bash",
         f"{SHELL_HEADER}#!/bin/bash",
         [("part 2, line 18", "is neither a header")],
+    ),
+    "blank line of spaces after a part's header": (
+        f"{SHELL_HEADER}\n#!/bin/bash",
+        f"{SHELL_HEADER} \n#!/bin/bash",
+        [("part 2, line 19", "is neither a header")],
+    ),
+    "blank line of spaces before a NodeConfig, whose lines then look like headers": (
+        f"{NODE_CONFIG_HEADER}\n",
+        f"{NODE_CONFIG_HEADER} \n",
+        [
+            ("part 1", "is not a YAML"),
+            ("spec.kubelet.config.failSwapOn", "is not false although"),
+            ("spec.kubelet.config.memorySwap.swapBehavior", "is not LimitedSwap, so"),
+        ],
+    ),
+    "headers up to the next boundary": (
+        f"{SHELL_HEADER}\n{SCRIPT}",
+        SHELL_HEADER,
+        [
+            ("part 2, line 18", "is neither a header"),
+            ("part 2, line 18", "has no shebang, so"),
+            ("part 2", "parses as a YAML"),
+            ("spec.kubelet.config", "prepares kubelet for swap,"),
+        ],
+    ),
+    "no blank line after the headers": (
+        f"{HEADER}\n",
+        HEADER,
+        [("line 3", "is neither a header")],
+    ),
+    "blank line of spaces after the headers": (
+        f"{HEADER}\n",
+        f"{HEADER} \n",
+        [("line 4", "is neither a header")],
     ),
     "no shebang": ("#!/bin/bash\n", "", [("part 2, line 19", "has no shebang, so")]),
     "script that is a YAML map": (
