@@ -84,7 +84,6 @@ def up_command(
         if not bare:
             typer.echo("pulumi up of the stack testbed ...", err=True)
             bed.deploy()
-            bed.start_karpenter()
             stack.enter_context(fake_kubelets(state, bed.cluster.api, bed.aws))
         typer.echo(f"export KUBECONFIG={bed.cluster.kubeconfig}")
         typer.echo(f"AWS stand-in at {bed.aws.endpoint}; logs in {state.path('logs')}; Ctrl-C ends it all", err=True)

@@ -1,7 +1,7 @@
 """The whole testbed in one: a cluster, a pretended AWS, the real Pulumi engine with the testbed's stack, and Karpenter.
 
-It opens in stages, so that a test can look between them: `open_bed` gives an empty cluster and account, `deploy` runs
-`pulumi up`, `start_karpenter` runs the controller with the settings that the stack's chart gave its Deployment.
+`open_bed` gives an empty cluster and account, `deploy` runs `pulumi up` of the stack. The controller runs as soon as,
+and as long as, the stack's chart has its Deployment there.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import base64
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from testbed.aws import Aws, start_aws
 from testbed.cluster.control_plane import ControlPlane, Options, control_plane
-from testbed.cluster.karpenter import settings_from_deployment, start_karpenter
+from testbed.cluster.karpenter_pod import KarpenterPod, karpenter_pod
 from testbed.cluster.kwok import start_kwok
-from testbed.processes import Process, Processes
+from testbed.processes import Processes, wait_until
 from testbed.pulumi.charts.server import chart_stand_in
 from testbed.pulumi.engine import Engine
 from testbed.pulumi.project import Project
@@ -27,7 +27,6 @@ from testbed.state import State
 CHECKOUT = Path(__file__).resolve().parent.parent
 STACK = "testbed"
 CLUSTER_NAME = "testbed"
-KARPENTER_DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/karpenter"
 
 
 @dataclass
@@ -40,19 +39,18 @@ class Bed:
     aws: Aws
     engine: Engine
     project: Project
-    karpenter: Process | None = field(default=None)
+    karpenter: KarpenterPod
 
     def deploy(self) -> Outcome:
         """`pulumi up` of the stack. Raises EngineError with what the CLI said when it fails."""
-        return self.project.up()
+        outcome = self.project.up()
+        wait_until("Karpenter runs with the chart's settings", self._karpenter_runs, timeout_seconds=90)
+        return outcome
 
-    def start_karpenter(self) -> Process:
-        """The real controller in the place of the pods that its Deployment has here, which run nothing."""
-        deployment = self.cluster.api.get(KARPENTER_DEPLOYMENT)
-        self.karpenter = start_karpenter(
-            self.state, self.processes, self.cluster, self.aws, settings_from_deployment(deployment)
-        )
-        return self.karpenter
+    def _karpenter_runs(self) -> bool:
+        if self.karpenter.error is not None:
+            raise self.karpenter.error
+        return self.karpenter.process is not None
 
 
 @contextlib.contextmanager
@@ -77,4 +75,5 @@ def open_bed(
         )
         engine = Engine(state, cluster, aws, stack.enter_context(chart_stand_in(state)))
         project = Project(engine, CHECKOUT, STACK, settings=settings or {})
-        yield Bed(state, processes, cluster, aws, engine, project)
+        pod = stack.enter_context(karpenter_pod(state, processes, cluster, aws))
+        yield Bed(state, processes, cluster, aws, engine, project, pod)

@@ -44,11 +44,34 @@ def layout(programs: Mapping[str, bytes]) -> bytes:
             "config": blob(_json(config), "application/vnd.oci.image.config.v1+json"),
             "layers": [blob(layer, "application/vnd.oci.image.layer.v1.tar")],
         }
-        annotations = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name.rpartition(":")[2]}
-        manifests.append(blob(_json(manifest), MANIFEST, annotations=annotations))
+        described = blob(_json(manifest), MANIFEST)
+        # By its digest too, as after a pull: settings of a pool name images so.
+        for known_as in (name, by_digest(name, described["digest"])):
+            annotations = {"io.containerd.image.name": known_as, "org.opencontainers.image.ref.name": known_as}
+            manifests.append({**described, "annotations": annotations})
     index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": manifests}
     files = {"oci-layout": _json({"imageLayoutVersion": "1.0.0"}), "index.json": _json(index), **blobs}
     return _tar({path: (content, 0o644) for path, content in files.items()})
+
+
+def by_digest(name: str, digest: str) -> str:
+    """The name of an image without its tag, and its digest."""
+    return f"{name.rpartition(':')[0]}@{digest}"
+
+
+def references(archive: bytes) -> dict[str, str]:
+    """Each image's name by digest, by its name with a tag, as an archive of `layout` holds them."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        index = json.loads(_read(files, "index.json"))
+    names = [(entry["annotations"]["io.containerd.image.name"], entry["digest"]) for entry in index["manifests"]]
+    return {name: by_digest(name, digest) for name, digest in names if "@" not in name}
+
+
+def _read(files: tarfile.TarFile, name: str) -> bytes:
+    file = files.extractfile(name)
+    if file is None:
+        raise ValueError(f"{name} is no file of the archive")
+    return file.read()
 
 
 def _json(document: Mapping[str, Any]) -> bytes:

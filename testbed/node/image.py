@@ -23,7 +23,7 @@ from testbed.engines.toolchain import go
 from testbed.engines.trouble import explained
 from testbed.node.base_system import base_system, remove, require_root, require_tool
 from testbed.node.base_system import key as base_key
-from testbed.node.container_images import EATER, PAUSE, layout
+from testbed.node.container_images import EATER, PAUSE, layout, references
 
 HERE = Path(__file__).parent
 ENGINES = ("kubelet", "containerd", "containerd-shim-runc-v2", "ctr")
@@ -53,11 +53,16 @@ _NO_RULES = (
 
 @dataclass(frozen=True)
 class Image:
-    """Files to boot from; never written to."""
+    """Files to boot from; never written to. `container_images` is the archive of the images that containerd knows."""
 
     disk: Path
     kernel: Path
     initrd: Path
+    container_images: Path
+
+    def reference(self, name: str) -> str:
+        """A test image's name by digest."""
+        return references(self.container_images.read_bytes())[name]
 
 
 def cache_folder() -> Path:
@@ -81,7 +86,7 @@ def build_image(cache: Path | None = None) -> Image:
             if not folder.is_dir():
                 _make(cache, folder, binaries)
     folder.touch()
-    return Image(folder / "disk.img", folder / "vmlinuz", folder / "initrd.img")
+    return Image(folder / "disk.img", folder / "vmlinuz", folder / "initrd.img", folder / "images.tar")
 
 
 def _make(cache: Path, folder: Path, binaries: dict[str, Path]) -> None:
@@ -94,6 +99,7 @@ def _make(cache: Path, folder: Path, binaries: dict[str, Path]) -> None:
         # Links, not copies: what we change is replaced, never written into, so that the base stays what it is.
         _run("cp", "--archive", "--link", str(base), str(root))
         _fill(root, binaries)
+        shutil.copyfile(root / "usr/lib/testbed/images.tar", made / "images.tar")
         for program in ("vmlinuz", "initrd.img"):
             shutil.copyfile(next((root / "boot").glob(f"{program}-*")), made / program)
         with (made / "disk.img").open("wb") as disk:

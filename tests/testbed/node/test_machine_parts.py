@@ -11,7 +11,7 @@ import pytest
 
 from testbed.engine_error import EngineError
 from testbed.node import base_system
-from testbed.node.container_images import layout
+from testbed.node.container_images import layout, references
 from testbed.node.image import Image
 from testbed.node.instance import Instance, metadata_disk
 from testbed.node.qemu import Hardware, command
@@ -23,14 +23,18 @@ def unpacked(archive: bytes) -> dict[str, bytes]:
 
 
 def test_a_container_image_is_an_oci_layout_whose_digests_hold() -> None:
-    files = unpacked(layout({"a.test/one:1": b"program one", "a.test/two:latest": b"program two"}))
+    archive = layout({"a.test/one:1": b"program one", "a.test/two:latest": b"program two"})
+    files = unpacked(archive)
     for path, content in files.items():
         if path.startswith("blobs/sha256/"):
             assert path == f"blobs/sha256/{hashlib.sha256(content).hexdigest()}"
     index = json.loads(files["index.json"])
     names = [each["annotations"]["io.containerd.image.name"] for each in index["manifests"]]
-    assert names == ["a.test/one:1", "a.test/two:latest"]
-    manifest = json.loads(files[f"blobs/{index['manifests'][1]['digest'].replace(':', '/')}"])
+    digests = [each["digest"] for each in index["manifests"]]
+    one, two = f"a.test/one@{digests[0]}", f"a.test/two@{digests[2]}"
+    assert names == ["a.test/one:1", one, "a.test/two:latest", two]
+    assert references(archive) == {"a.test/one:1": one, "a.test/two:latest": two}
+    manifest = json.loads(files[f"blobs/{index['manifests'][2]['digest'].replace(':', '/')}"])
     config = json.loads(files[f"blobs/{manifest['config']['digest'].replace(':', '/')}"])
     layer = files[f"blobs/{manifest['layers'][0]['digest'].replace(':', '/')}"]
     assert config["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(layer).hexdigest()}"]
@@ -60,7 +64,7 @@ def test_the_metadata_disk_holds_the_bytes_of_the_user_data() -> None:
     }
 
 
-IMAGE = Image(Path("/i/disk.img"), Path("/i/vmlinuz"), Path("/i/initrd.img"))
+IMAGE = Image(Path("/i/disk.img"), Path("/i/vmlinuz"), Path("/i/initrd.img"), Path("/i/images.tar"))
 
 
 def hardware(**changes: object) -> Hardware:

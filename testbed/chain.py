@@ -1,0 +1,183 @@
+"""From a deployed stack to a running job, link by link: each waits until the real thing has done its part.
+
+What a link found is returned; whether it is right is for tests to say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import yaml
+
+from floodplain import catalogue
+from floodplain.catalogue.instance_type import InstanceType
+from testbed.bed import CHECKOUT, STACK, Bed
+from testbed.engine_error import EngineError
+from testbed.node.container_images import EATER
+from testbed.node.image import Image
+from testbed.node.instance import Instance
+from testbed.node.machine import Machine, boot
+from testbed.processes import wait_until
+
+POOL = "swap"
+POD = "peak"
+PODS = "/api/v1/namespaces/default/pods"
+LIMIT_MIB = 768
+REQUEST_MIB = LIMIT_MIB - 1
+PEAK_MIB = 1400
+"""Touched and swept once: nearly twice the limit, so half of it must be in swap at a time."""
+RATE_MIB = 100
+CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
+
+
+def pod(limit_mib: int = LIMIT_MIB, peak_mib: int = PEAK_MIB) -> dict[str, Any]:
+    """What a user writes: the RuntimeClass, request = limit - 1 MiB, nothing of taints and selectors."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": POD, "namespace": "default"},
+        "spec": {
+            "runtimeClassName": f"floodplain-{POOL}",
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": False,
+            "containers": [
+                {
+                    "name": "job",
+                    "image": EATER,
+                    "args": [f"-mib={peak_mib}", f"-rate={RATE_MIB}", "-sweeps=1", "-hold=5s"],
+                    "resources": {
+                        "requests": {"cpu": "500m", "memory": f"{limit_mib - 1}Mi", "ephemeral-storage": "256Mi"},
+                        "limits": {"memory": f"{limit_mib}Mi", "ephemeral-storage": "256Mi"},
+                    },
+                }
+            ],
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What Karpenter launched: the claim, the instance as EC2 describes it, and the bytes it would boot with."""
+
+    claim: dict[str, Any]
+    instance: dict[str, Any]
+    user_data: bytes
+    kind: InstanceType
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the user data."""
+        return hashlib.sha256(self.user_data).hexdigest()
+
+
+def ready_pool(bed: Bed) -> None:
+    """Karpenter has looked at both objects and takes them."""
+    paths = ("/apis/karpenter.k8s.aws/v1/ec2nodeclasses/swap", "/apis/karpenter.sh/v1/nodepools/swap")
+    for path in paths:
+        wait_until(f"{path} is Ready", partial(_is_ready, bed, path), process=bed.karpenter.process, timeout_seconds=90)
+
+
+def _is_ready(bed: Bed, path: str) -> bool:
+    return is_true(bed.cluster.api.get(path), "Ready")
+
+
+def launched(bed: Bed) -> Launched:
+    """The claim that Karpenter makes for the pending pod, once it has an instance."""
+
+    def claims() -> list[dict[str, Any]]:
+        return [one for one in bed.cluster.api.items(CLAIMS) if one.get("status", {}).get("providerID")]
+
+    (found,) = wait_until(
+        "Karpenter has launched an instance", claims, process=bed.karpenter.process, timeout_seconds=60
+    )
+    identity = found["status"]["providerID"].rpartition("/")[2]
+    instance = bed.aws.instance(identity)
+    (kind,) = (one for one in catalogue.load() if one.name == instance["InstanceType"])
+    return Launched(found, instance, bed.aws.launch_template_of(identity).user_data, kind)
+
+
+def boot_it(bed: Bed, image: Image, what: Launched) -> Machine:
+    """A machine of the instance's type: its memory, its disks, its names, the launch template's bytes."""
+    name = what.instance["PrivateDnsName"]
+    bed.cluster.add_kubelet_host(name)
+    instance = Instance(
+        instance_id=what.instance["InstanceId"],
+        zone=what.instance["Placement"]["AvailabilityZone"],
+        node_name=name,
+        eni_max_pods=what.kind.pods,
+    )
+    return boot(
+        bed.state,
+        bed.processes,
+        image,
+        what.user_data,
+        control_plane=bed.cluster,
+        memory_mib=what.kind.memory_mib,
+        disks=(what.kind.nvme_bytes,),
+        instance=instance,
+        name="machine",
+    )
+
+
+def phase(bed: Bed) -> str:
+    return str(bed.cluster.api.get(f"{PODS}/{POD}")["status"]["phase"])
+
+
+def is_true(thing: dict[str, Any], condition: str) -> bool:
+    """Whether a condition of an object's status is True."""
+    conditions = thing.get("status", {}).get("conditions", [])
+    return any(one["type"] == condition and one["status"] == "True" for one in conditions)
+
+
+def pool_settings() -> dict[str, Any]:
+    """The pool of the testbed's stack file, to be changed."""
+    content = yaml.safe_load((CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml").read_text())
+    settings: dict[str, Any] = content["config"]["floodplain:pools"][0]
+    return settings
+
+
+def meminfo(machine: Machine) -> dict[str, int]:
+    """/proc/meminfo of the machine, in bytes."""
+    lines = (line.split() for line in machine.run("cat /proc/meminfo").splitlines())
+    return {fields[0].removesuffix(":"): int(fields[1]) * 1024 for fields in lines if len(fields) == 3}
+
+
+def watch_cgroup(bed: Bed, machine: Machine, timeout_seconds: float = 240) -> dict[str, int]:
+    """Limits and highest use of the job's container, in bytes, read again and again until the pod has ended."""
+    folder = ""
+    seen: dict[str, int] = {}
+    deadline = time.monotonic() + timeout_seconds
+    while (now := phase(bed)) not in ("Succeeded", "Failed"):
+        if time.monotonic() > deadline:
+            raise EngineError(f"pod {POD} is still {now} after {timeout_seconds:.0f} s")
+        folder = folder or _cgroup(bed)
+        if folder:
+            seen |= _figures(machine, folder)
+        time.sleep(0.5)
+    return seen
+
+
+FIGURES = ("memory.max", "memory.high", "memory.swap.max", "memory.swap.peak", "memory.peak")
+
+
+def _figures(machine: Machine, folder: str) -> dict[str, int]:
+    # The cgroup goes with its container; what was read before stands then.
+    files = " ".join(FIGURES)
+    said = machine.run(f"cd {folder} 2>/dev/null && for f in {files}; do echo $f $(cat $f); done", check=False)
+    pairs = (line.split() for line in said.splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
+
+def _cgroup(bed: Bed) -> str:
+    """Folder of the container's cgroup by systemd's driver; empty while there is no container."""
+    found = bed.cluster.api.get(f"{PODS}/{POD}")
+    statuses = found["status"].get("containerStatuses") or [{}]
+    container = statuses[0].get("containerID", "").partition("//")[2]
+    if not container:
+        return ""
+    slice_ = f"kubepods-burstable-pod{found['metadata']['uid'].replace('-', '_')}.slice"
+    return f"/sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice/{slice_}/cri-containerd-{container}.scope"

@@ -1,0 +1,99 @@
+"""One run of the whole chain, shared by the tests that look at what came of it. Its timeline is printed at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from testbed import chain
+from testbed.bed import Bed, open_bed
+from testbed.node.container_images import PAUSE
+from testbed.node.image import build_image
+from testbed.node.machine import Machine
+from testbed.processes import wait_until
+from testbed.pulumi.steps import Outcome
+from testbed.state import State
+
+from .timeline import Timeline
+
+
+@dataclass
+class Run:
+    """What each link of the chain left behind."""
+
+    bed: Bed
+    deployed: Outcome
+    launched: chain.Launched
+    machine: Machine
+    node: dict[str, Any]
+    claim: dict[str, Any]
+    meminfo: dict[str, int]
+    cgroup: dict[str, int]
+    """memory.max, memory.swap.max and the peaks of the job's container, in bytes."""
+    pod: dict[str, Any]
+    log: str
+    timeline: Timeline = field(default_factory=Timeline)
+
+
+@pytest.fixture(scope="session")
+def run(request: pytest.FixtureRequest) -> Iterator[Run]:
+    image = build_image()
+    timeline = Timeline()
+    with ExitStack() as stack:
+        state = stack.enter_context(State())
+        settings = {"floodplain:pools": [{**chain.pool_settings(), "headroomImage": image.reference(PAUSE)}]}
+        bed = stack.enter_context(open_bed(state, kubelet_hosts=("machine",), settings=settings))
+        timeline.mark("control plane, KWOK and AWS answer")
+        try:
+            yield _whole_chain(bed, image, timeline)
+        finally:
+            reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+            if reporter is not None:
+                reporter.write_line("\nthe chain:\n" + timeline.text())
+
+
+def _whole_chain(bed: Bed, image: Any, timeline: Timeline) -> Run:
+    api = bed.cluster.api
+    deployed = bed.deploy()
+    timeline.mark(
+        f"pulumi up of the testbed stack: {len(deployed.steps)} resources; Karpenter runs with the chart's settings"
+    )
+    chain.ready_pool(bed)
+    timeline.mark("EC2NodeClass and NodePool are Ready")
+    answer = api.create(chain.pod())
+    assert answer.ok, answer.message
+    timeline.mark("the pod is pending")
+    launched = chain.launched(bed)
+    timeline.mark(f"Karpenter launched {launched.instance['InstanceType']} with {len(launched.user_data):,} bytes")
+    machine = chain.boot_it(bed, image, launched)
+    machine.wait_until_ready()
+    timeline.mark("the machine's kubelet is Ready")
+    machine_name = machine.instance.node_name
+    wait_until("the pod runs", lambda: chain.phase(bed) != "Pending", process=machine.process, timeout_seconds=180)
+    timeline.mark("the pod runs")
+    cgroup = chain.watch_cgroup(bed, machine)
+    timeline.mark(f"the pod ended: {chain.phase(bed)}")
+    claim = launched.claim["metadata"]["name"]
+    wait_until(
+        "Karpenter takes the node for initialized",
+        lambda: chain.is_true(api.get(f"{chain.CLAIMS}/{claim}"), "Initialized"),
+        timeout_seconds=120,
+    )
+    timeline.mark("Karpenter takes the node for initialized")
+    return Run(
+        bed=bed,
+        deployed=deployed,
+        launched=launched,
+        machine=machine,
+        node=api.get(f"/api/v1/nodes/{machine_name}"),
+        claim=api.get(f"{chain.CLAIMS}/{claim}"),
+        meminfo=chain.meminfo(machine),
+        cgroup=cgroup,
+        pod=api.get(f"{chain.PODS}/{chain.POD}"),
+        log=str(api.request("GET", f"{chain.PODS}/{chain.POD}/log").body.get("text", "")),
+        timeline=timeline,
+    )
