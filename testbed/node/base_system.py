@@ -13,7 +13,6 @@ from testbed.engine_error import EngineError
 
 SUITE = "trixie"
 MIRROR = "FLOODPLAIN_DEBIAN_MIRROR"
-DEFAULT_MIRROR = "http://deb.debian.org/debian"
 PACKAGES = (
     *("linux-image-cloud-amd64", "initramfs-tools", "lz4", "kmod"),
     *("systemd", "systemd-sysv", "udev", "dbus", "procps", "util-linux", "mount"),
@@ -50,9 +49,9 @@ def base_system(cache: Path) -> Path:
     require_tool("debootstrap", "debootstrap")
     work = cache / f"{folder.name}.partial"
     remove(work)
-    mirror = os.environ.get(MIRROR, DEFAULT_MIRROR)
-    include = f"--include={','.join(PACKAGES)}"
-    _run(["debootstrap", "--variant=minbase", include, SUITE, str(work), mirror], cache / "debootstrap.log", mirror)
+    mirror = os.environ.get(MIRROR, "")  # debootstrap knows Debian's own
+    command = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(work)]
+    _run([*command, *filter(None, [mirror])], cache / "debootstrap.log", mirror)
     for path, text in _INITRAMFS.items():
         (work / path).write_text(text)
     _run(["chroot", str(work), "update-initramfs", "-u"], cache / "initramfs.log", mirror)
@@ -78,7 +77,7 @@ def _run(command: list[str], log: Path, mirror: str) -> None:
         lines = "\n".join(f"    {line}" for line in log.read_text(errors="replace").splitlines()[-10:])
         raise EngineError(
             f"node image: {command[0]} ended with status {status}; its last lines:\n{lines}\n"
-            f"If packages could not be fetched from {mirror}, set {MIRROR} to a mirror of Debian that can be reached."
+            f"If packages could not be fetched from {mirror or "Debian"}, set {MIRROR} to a mirror of Debian that can be reached."
         )
 
 
