@@ -77,7 +77,8 @@ def _run(command: list[str], log: Path, mirror: str) -> None:
         lines = "\n".join(f"    {line}" for line in log.read_text(errors="replace").splitlines()[-10:])
         raise EngineError(
             f"node image: {command[0]} ended with status {status}; its last lines:\n{lines}\n"
-            f"If packages could not be fetched from {mirror or "Debian"}, set {MIRROR} to a mirror of Debian that can be reached."
+            f"If packages could not be fetched from {mirror or 'Debian'}, set {MIRROR} to a mirror of Debian that "
+            "can be reached."
         )
 
 
