@@ -86,6 +86,8 @@ def application(account: Account, price_table: Mapping[str, float]) -> Front:
         table.flush()
         os.environ["MOTO_AMIS_PATH"] = table.name
         os.environ["MOTO_ACCOUNT_ID"] = account.account_id
+        # A node's role has policies of AWS's own, which moto holds only when it is told to.
+        os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
         import moto.ec2.models.amis  # noqa: F401, it reads the table of images
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     return Front(account, DomainDispatcherApplication(create_backend_app), price_table)
