@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pulumi
 from pulumi.runtime import configure, run_in_stack
+from pulumi.runtime.config import get_config_env, get_config_secret_keys_env, set_all_config
 from pulumi.runtime.settings import Settings
 
 SHOWN_ALREADY = 32
@@ -36,6 +37,8 @@ def main() -> int:
             root_directory=run.program,
         )
     )
+    # The SDK looks into the environment for single keys only; the real host's program does the same as this.
+    set_all_config(get_config_env(), get_config_secret_keys_env())
     # After one failure every sibling future would log a traceback of its own.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     loop = asyncio.new_event_loop()
