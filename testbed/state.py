@@ -117,14 +117,15 @@ class State:
 
 
 def _started(pid: int) -> str:
-    """The kernel's start time of a process, in ticks since boot: with it an id that was given anew is not mistaken."""
+    """When the kernel started a process, in ticks since which boot: with it an id given anew is not mistaken."""
     try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return ""
     # The second field, the program's name, may hold spaces and brackets; after it the start time is the 20th.
     fields = stat.rpartition(")")[2].split()
-    return "" if fields[0] == "Z" else fields[19]
+    return "" if fields[0] == "Z" else f"{fields[19]} {boot}"
 
 
 def _end(pid: int, started: str) -> None:

@@ -80,7 +80,10 @@ def control_plane(state: State, processes: Processes, options: Options | None = 
     finally:
         # The API server before etcd, without which it hangs in its shutdown.
         for process in reversed(started.values()):
-            process.stop()
+            if started["etcd"].alive():
+                process.stop()
+            else:
+                process.kill()
 
 
 def needed(options: Options) -> tuple[str, ...]:

@@ -40,7 +40,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             for name, value in getattr(report, "user_properties", ()):
                 if name == ROW and report.when == "call":
                     title, columns = json.loads(value)
-                    tables.setdefault(title, []).append(columns)
+                    rows = tables.setdefault(title, [])
+                    rows += [columns] if columns not in rows else []
     for title, rows in sorted(tables.items()):
         terminalreporter.section(title)
         for line in _aligned(rows):

@@ -136,12 +136,17 @@ def test_a_folder_left_by_a_crash_is_taken_over_and_its_engines_are_ended_with_t
 
 
 def test_a_process_that_got_a_recorded_id_anew_is_not_ended(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
-    with State(tmp_path):
-        pass
-    (tmp_path / PROCESSES).write_text(json.dumps({"name": "etcd", "pid": sleeper.pid, "started": "1"}) + "\n")
-    with State(tmp_path):
-        pass
-    assert runs(sleeper.pid)
+    with State(tmp_path) as state:
+        state.record("etcd", sleeper.pid)
+        record = json.loads((tmp_path / PROCESSES).read_text())
+        (tmp_path / PROCESSES).unlink()
+    ticks, boot = record["started"].split()
+    earlier, other_boot = f"{int(ticks) - 1} {boot}", f"{ticks} 00000000-0000-0000-0000-000000000000"
+    for started in (earlier, other_boot, "", ticks):
+        (tmp_path / PROCESSES).write_text(json.dumps({**record, "started": started}) + "\n")
+        with State(tmp_path):
+            pass
+        assert runs(sleeper.pid)
 
 
 def test_a_recorded_process_is_ended_and_a_record_cut_off_by_a_crash_is_passed_over(

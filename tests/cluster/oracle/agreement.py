@@ -17,6 +17,8 @@ Manifest = Mapping[str, Any]
 Ask = Callable[[Manifest], Answer]
 Model = Callable[[Manifest], Sequence[Violation]]
 
+TITLE = "Models against the API server"
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -65,18 +67,22 @@ class Agreement:
     def objects(self) -> int:
         return self.accepted + self.refused
 
-    def columns(self) -> dict[str, object]:
-        """For the table at the end of a run."""
-        explained = ", ".join(f"{count} x {name}" for name, count in self.explained.items())
-        return {
-            "objects": self.objects,
-            "accepted": self.accepted,
-            "refused": self.refused,
-            "agree": self.objects - sum(self.explained.values()) - len(self.unexplained),
-            "places compared": self.places_compared,
-            "explained": explained or "none",
-            "unexplained": len(self.unexplained),
-        }
+    def report(self, row: Callable[..., None], group: str) -> None:
+        """Add to the tables at the end of a run."""
+        row(
+            TITLE,
+            group=group,
+            objects=self.objects,
+            accepted=self.accepted,
+            refused=self.refused,
+            agree=self.objects - sum(self.explained.values()) - len(self.unexplained),
+            places_compared=self.places_compared,
+            explained=", ".join(f"{count} x {name}" for name, count in self.explained.items()) or "none",
+            unexplained=len(self.unexplained),
+        )
+        for one in EXPLANATIONS:
+            if one.name in self.explained:
+                row(f"{TITLE}: explained differences", difference=one.name, reason=one.reason)
 
 
 def crd_violations(manifest: Manifest) -> list[Violation]:

@@ -16,7 +16,6 @@ from tests.cluster.oracle.agreement import Agreement, Manifest, compare, crd_vio
 from tests.cluster.oracle.variations import variations
 from tests.components.crd.cases import Case, cases
 
-TITLE = "Models against the API server"
 ALL = cases()
 NEW = [case for case in ALL if case.before is None]
 VALID = [case for case in NEW if case.file == "valid"]
@@ -96,7 +95,7 @@ def test_a_right_object_in_place_of_each_other_is_judged_alike(
         before = replaced(case.manifest)
         others = [(f"{other.label} in place of {case.label}", other.manifest) for other in VALID]
         compare([one for one in others if before.can_become(one[1])], before.ask, before.judge, found)
-    row(TITLE, group="update: right for right", **found.columns())
+    found.report(row, "update: right for right")
     assert "\n".join(found.unexplained) == ""
     assert (found.objects >= 140, found.refused >= 10, found.accepted >= 100) == (True, True, True)
 
@@ -111,6 +110,6 @@ def test_a_generated_object_in_place_of_a_right_one_is_judged_alike(
         if before:
             chosen = chance.choice(before)
             compare([(f"{label} in place of {chosen.label}", manifest)], chosen.ask, chosen.judge, found)
-    row(TITLE, group="update: generated", **found.columns())
+    found.report(row, "update: generated")
     assert "\n".join(found.unexplained) == ""
     assert (found.objects >= WALKS * 0.9, found.accepted >= WALKS * 0.2) == (True, True)

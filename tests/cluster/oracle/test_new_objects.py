@@ -15,10 +15,9 @@ from tests.cluster.oracle.variations import variations
 from tests.components.crd.cases import cases
 from tests.components.crd.mutations import mutations
 
-TITLE = "Models against the API server"
 CORPUS = [case for case in cases() if case.before is None]
 VALID = [case for case in CORPUS if case.file == "valid"]
-SEED, WALKS = 20261130, 2000
+SEED, WALKS = 20261130, 1500
 
 
 def written() -> list[tuple[str, Manifest]]:
@@ -47,7 +46,7 @@ def test_the_model_refuses_what_the_server_refuses_and_for_the_same_places(
 ) -> None:
     objects, least = GROUPS[group]
     found = compare(objects(), partial(cluster.api.create, dry_run=True))
-    row(TITLE, group=f"create: {group}", **found.columns())
+    found.report(row, f"create: {group}")
     assert "\n".join(found.unexplained) == ""
     assert found.objects >= least
     assert min(found.accepted, found.refused) >= (0 if group == "one rule broken" else found.objects // 20)
@@ -62,7 +61,7 @@ def test_server_side_apply_judges_objects_without_nulls_like_create(
         if has_a_name(manifest) and not holds_null(manifest)
     ]
     found = compare(objects, partial(cluster.api.apply, dry_run=True))
-    row(TITLE, group="server-side apply", **found.columns())
+    found.report(row, "server-side apply")
     assert "\n".join(found.unexplained) == ""
     assert found.objects >= 600
 

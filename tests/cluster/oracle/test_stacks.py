@@ -69,7 +69,7 @@ def test_our_models_say_of_pools_and_classes_what_the_server_says(
 ) -> None:
     karpenters = [(name(one), one) for one in objects(stack) if one["kind"] in ("NodePool", "EC2NodeClass")]
     found = compare(karpenters, lambda thing: cluster.api.create(thing, dry_run=True))
-    row("Models against the API server", group=f"stack {stack}", **found.columns())
+    found.report(row, f"stack {stack}")
     assert found.unexplained == []
     assert found.accepted == len(karpenters) >= 2
 
