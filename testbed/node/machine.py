@@ -22,8 +22,8 @@ from testbed.ports import free_port
 from testbed.processes import Process, Processes, wait_until
 from testbed.state import State
 
-BOOT_SECONDS = 300
-"""To Ready. Emulated on a quiet machine it takes a fifth of it."""
+BOOT_SECONDS = 600
+"""To Ready, on a busy computer. Emulated on a quiet one it takes a tenth of it."""
 
 
 @dataclass(frozen=True)
