@@ -28,8 +28,8 @@ POD = "peak"
 PODS = "/api/v1/namespaces/default/pods"
 LIMIT_MIB = 768
 REQUEST_MIB = LIMIT_MIB - 1
-PEAK_MIB = 1400
-"""Touched and swept once: nearly twice the limit, so half of it must be in swap at a time."""
+PEAK_MIB = 1280
+"""Nearly twice the limit, so that two fifths of it must be in swap at the end."""
 RATE_MIB = 100
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 
@@ -48,7 +48,7 @@ def pod(limit_mib: int = LIMIT_MIB, peak_mib: int = PEAK_MIB) -> dict[str, Any]:
                 {
                     "name": "job",
                     "image": EATER,
-                    "args": [f"-mib={peak_mib}", f"-rate={RATE_MIB}", "-sweeps=1", "-hold=5s"],
+                    "args": [f"-mib={peak_mib}", f"-rate={RATE_MIB}", "-hold=5s"],
                     "resources": {
                         "requests": {"cpu": "500m", "memory": f"{limit_mib - 1}Mi", "ephemeral-storage": "256Mi"},
                         "limits": {"memory": f"{limit_mib}Mi", "ephemeral-storage": "256Mi"},
