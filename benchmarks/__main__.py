@@ -10,7 +10,7 @@ from rich.console import Console
 
 from .rows import show, write
 
-NAMES = ("preview", "checks")
+NAMES = ("preview", "checks", "testbed")
 OUT = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 
 

@@ -120,6 +120,10 @@ class Processes:
         _expected_to_run.append(process)
         return process
 
+    def running(self) -> list[Process]:
+        """Those that are alive."""
+        return [process for process in self._running if process.alive()]
+
     def stop_all(self) -> None:
         """End all, in reverse order: an API server hangs in its shutdown when its etcd has gone before it."""
         while self._running:

@@ -11,8 +11,7 @@ import pytest
 
 from testbed import chain
 from testbed.bed import Bed, open_bed
-from testbed.node.container_images import PAUSE
-from testbed.node.image import build_image
+from testbed.node.image import Image, build_image
 from testbed.node.machine import Machine
 from testbed.processes import wait_until
 from testbed.pulumi.steps import Outcome
@@ -45,8 +44,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     timeline = Timeline()
     with ExitStack() as stack:
         state = stack.enter_context(State())
-        settings = {"floodplain:pools": [{**chain.pool_settings(), "headroomImage": image.reference(PAUSE)}]}
-        bed = stack.enter_context(open_bed(state, kubelet_hosts=("machine",), settings=settings))
+        bed = stack.enter_context(open_bed(state, kubelet_hosts=("machine",)))
         timeline.mark("control plane, KWOK and AWS answer")
         try:
             yield _whole_chain(bed, image, timeline)
@@ -56,7 +54,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
                 reporter.write_line("\nthe chain:\n" + timeline.text())
 
 
-def _whole_chain(bed: Bed, image: Any, timeline: Timeline) -> Run:
+def _whole_chain(bed: Bed, image: Image, timeline: Timeline) -> Run:
     api = bed.cluster.api
     deployed = bed.deploy()
     timeline.mark(
