@@ -40,7 +40,7 @@ def run(options: Sequence[str] = ()) -> list[Row]:
     rows: list[Row] = []
     with State() as state:
         begun = time.monotonic()
-        with open_bed(state, kubelet_hosts=("machine",)) as bed:
+        with open_bed(state, kubelet_hosts=("machine",), settings=chain.settings(image)) as bed:
             rows.append(Row("control plane, KWOK and AWS up", "s", round(time.monotonic() - begun, 1)))
             rows += _stack(bed)
             rows += _node_classes(bed)

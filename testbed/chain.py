@@ -17,7 +17,7 @@ from floodplain import catalogue
 from floodplain.catalogue.instance_type import InstanceType
 from testbed.bed import CHECKOUT, STACK, Bed
 from testbed.engine_error import EngineError
-from testbed.node.container_images import EATER
+from testbed.node.container_images import EATER, PAUSE
 from testbed.node.image import Image
 from testbed.node.instance import Instance
 from testbed.node.machine import Machine, boot
@@ -133,11 +133,16 @@ def is_true(thing: dict[str, Any], condition: str) -> bool:
     return any(one["type"] == condition and one["status"] == "True" for one in conditions)
 
 
+def settings(image: Image) -> dict[str, Any]:
+    """For `open_bed`: the stack's pool, with an image for the headroom DaemonSet that machines of `image` have."""
+    return {"floodplain:pools": [{**pool_settings(), "headroomImage": image.reference(PAUSE)}]}
+
+
 def pool_settings() -> dict[str, Any]:
-    """The pool of the testbed's stack file, to be changed."""
+    """The pool of the testbed's stack file."""
     content = yaml.safe_load((CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml").read_text())
-    settings: dict[str, Any] = content["config"]["floodplain:pools"][0]
-    return settings
+    (pool,) = content["config"]["floodplain:pools"]
+    return dict(pool)
 
 
 def meminfo(machine: Machine) -> dict[str, int]:

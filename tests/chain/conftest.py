@@ -44,7 +44,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     timeline = Timeline()
     with ExitStack() as stack:
         state = stack.enter_context(State())
-        bed = stack.enter_context(open_bed(state, kubelet_hosts=("machine",)))
+        bed = stack.enter_context(open_bed(state, kubelet_hosts=("machine",), settings=chain.settings(image)))
         timeline.mark("control plane, KWOK and AWS answer")
         try:
             yield _whole_chain(bed, image, timeline)
