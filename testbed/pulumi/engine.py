@@ -126,9 +126,7 @@ def required(arguments: Sequence[str], answer: Answer) -> Answer:
 
 def _error(arguments: Sequence[str], what: str, stdout: str, stderr: str) -> EngineError:
     lines = f"{stdout.rstrip()}\n{stderr.rstrip()}".strip().splitlines()
-    # Outputs come last and may be long; what went wrong stands somewhere above.
-    wrong = list(dict.fromkeys(line.strip() for line in lines[:-LINES_SHOWN] if "error:" in line))[-LINES_SHOWN:]
-    said = "\n".join(f"    {line}" for line in [*wrong, *lines[-LINES_SHOWN:]]) or "    (nothing)"
+    said = "\n".join(f"    {line}" for line in lines[-LINES_SHOWN:]) or "    (nothing)"
     return EngineError(f"pulumi {' '.join(arguments)}: {what}; it said:\n{said}")
 
 

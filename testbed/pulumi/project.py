@@ -16,10 +16,14 @@ from testbed.pulumi.steps import Diagnostic, Outcome, events, outcome, preview_s
 
 
 class RefusedError(EngineError):
-    """The CLI did not finish; `outcome` holds the steps that were taken all the same."""
+    """The CLI did not finish. `outcome` holds the steps that were taken all the same."""
 
     def __init__(self, error: EngineError, found: Outcome) -> None:
-        super().__init__(str(error))
+        # What is wrong in the engine's words; what else it prints, the stack's outputs above all, may be very long.
+        wrong = [one for one in found.diagnostics if one.severity == "error"]
+        told = [f"{one.urn.rpartition('::')[2] or 'the stack'}: {one.message}" for one in wrong]
+        head = str(error).partition("; it said:")[0]
+        super().__init__("\n".join([f"{head}:", *(f"    {line}" for line in told)]) if told else str(error))
         self.outcome = found
 
 
