@@ -114,6 +114,8 @@ def main() -> None:
     """Run a command; what went wrong is one message. Ends with 1 for a fault, 2 for wrong use, 130 for Ctrl-C."""
     # As with Ctrl-C, what was started is ended before we are.
     signal.signal(signal.SIGTERM, _terminated)
+    # A shell lets its background jobs ignore it, and then nothing but SIGTERM would end us.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     guarded(_run)
 
 
