@@ -36,6 +36,8 @@ POOLS, CLASSES, CLAIMS = (
     "/apis/karpenter.sh/v1/nodeclaims",
 )
 PODS = "/api/v1/namespaces/default/pods"
+PATIENCE_SECONDS = 150
+"""Ten times what anything here takes on a quiet machine: only a thing that never comes is a failure."""
 Object = dict[str, Any]
 T = TypeVar("T")
 
@@ -127,7 +129,7 @@ class Bed:
 
     def ready(self, pool: SwapPool) -> None:
         """Wait until Karpenter takes a pool's objects as they are now."""
-        self.until(f"pool {pool.name} is ready", lambda: self._ready(pool.name), 30)
+        self.until(f"pool {pool.name} is ready", lambda: self._ready(pool.name))
 
     def _ready(self, name: str) -> bool:
         both = [self.api.find(f"{path}/{name}") for path in (CLASSES, POOLS)]
@@ -158,7 +160,7 @@ class Bed:
 
     def running(self, name: str) -> Object:
         """A pod, once it runs."""
-        return self.until(f"pod {name} runs", lambda: self._pod_in(name, "Running"), 60)
+        return self.until(f"pod {name} runs", lambda: self._pod_in(name, "Running"))
 
     def _pod_in(self, name: str, phase: str) -> Object | None:
         found = self.api.find(f"{PODS}/{name}")
@@ -207,7 +209,7 @@ class Bed:
 
     def refusal(self, name: str) -> str:
         """What Karpenter says about a pod that it cannot place, once it has said so."""
-        events = self.until(f"Karpenter refuses pod {name}", lambda: self._events(name, "FailedScheduling"), 30)
+        events = self.until(f"Karpenter refuses pod {name}", lambda: self._events(name, "FailedScheduling"))
         return str(events[0]["message"])
 
     def finish(self, name: str) -> None:
@@ -226,12 +228,12 @@ class Bed:
             self._remove_one(pool)
 
     def _remove_one(self, pool: SwapPool) -> None:
-        self.until(f"nodes of {pool.name} are gone", lambda: not self.claims(pool), 60)
+        self.until(f"nodes of {pool.name} are gone", lambda: not self.claims(pool))
         path = f"{CLASSES}/{pool.name}"
         self.api.delete(path)
-        self.until(f"EC2NodeClass {pool.name} is gone", lambda: self.api.find(path) is None, 30)
+        self.until(f"EC2NodeClass {pool.name} is gone", lambda: self.api.find(path) is None)
 
-    def until(self, question: str, ready: Callable[[], T | None], timeout_seconds: float = 60) -> T:
+    def until(self, question: str, ready: Callable[[], T | None], timeout_seconds: float = PATIENCE_SECONDS) -> T:
         """`wait_until`, and on failure what Karpenter complained of."""
         try:
             found = wait_until(question, ready, timeout_seconds=timeout_seconds, process=self.karpenter)

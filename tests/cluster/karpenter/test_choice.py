@@ -103,7 +103,6 @@ def test_a_pool_without_any_capacity_says_so(bed: Bed) -> None:
         [event, *_] = bed.until(
             "Karpenter tells of the missing capacity",
             lambda: bed.api.items(events, fieldSelector="reason=InsufficientCapacityError") or None,
-            30,
         )
     finally:
         bed.aws.feed()

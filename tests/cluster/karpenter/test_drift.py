@@ -72,7 +72,7 @@ def test_a_node_drifts_for_the_reason_that_the_preview_predicts(
     reasons = {field.reason for old, new in pairs for field in crd.drift_fields(old, new)}
     assert bool(reasons) == (name not in LAST)
     if reasons:
-        bed.until(f"the node of {before.name} drifts", lambda: drifted(bed, before), 30)
+        bed.until(f"the node of {before.name} drifts", lambda: drifted(bed, before))
         assert {drifted(bed, before)["reason"]} == reasons
     else:
         # Drift of the others came within a second of their edit, and theirs is seconds ago.

@@ -18,7 +18,7 @@ TOLD = ("spot", "stopping", "health", "rebalance", "unheard")
 MESSAGES = swap_pool("messages", families=["m6id"], vcpus=[2])
 EMPTIED = swap_pool("emptied", families=["m6id"], vcpus=[2], disruption={"consolidate_after": "0s"})
 OCCUPIED = swap_pool("occupied", families=["m6id"], vcpus=[2], disruption={"consolidate_after": "0s"})
-EXPIRING = swap_pool("expiring", families=["m6id"], vcpus=[2], longest_job="10s", disruption={"expire_after": "15s"})
+EXPIRING = swap_pool("expiring", families=["m6id"], vcpus=[2], longest_job="10s", disruption={"expire_after": "30s"})
 
 
 @dataclass(frozen=True)
@@ -57,26 +57,16 @@ def test_a_message_that_an_instance_will_go_takes_its_node_away_at_once(bed: Bed
     told = time.monotonic()
     [delivery] = bed.aws.interrupt(kind, instance_id(claim))
     assert delivery.queue == INSTALLATION.queue_arn
-    bed.until(f"the node goes after {kind}", lambda: ending(bed, claim), 10)
-    print(f"{kind}: acted on after {time.monotonic() - told:.1f} s")
+    bed.until(f"the node goes after {kind}", lambda: ending(bed, claim))
+    took = time.monotonic() - told
+    print(f"{kind}: acted on after {took:.1f} s")
+    assert took < 30
 
 
 def test_a_rebalance_recommendation_is_told_and_nothing_else(bed: Bed, started: Started) -> None:
     claim = started.claims["told-rebalance"]
     bed.aws.interrupt("rebalance", instance_id(claim))
-    name = claim["metadata"]["name"]
-    [event] = bed.until(
-        "Karpenter tells of the recommendation",
-        lambda: (
-            bed.api.items(
-                "/api/v1/namespaces/default/events",
-                fieldSelector=f"involvedObject.name={name},reason=SpotRebalanceRecommendation",
-            )
-            or None
-        ),
-        10,
-    )
-    assert "rebalance recommendation" in event["message"]
+    assert "rebalance recommendation" in recommendation(bed, claim)
     assert not ending(bed, claim)
 
 
@@ -101,22 +91,8 @@ def recommendation(bed: Bed, claim: Object) -> str:
     [event] = bed.until(
         "Karpenter tells of the recommendation",
         lambda: bed.api.items("/api/v1/namespaces/default/events", fieldSelector=selector) or None,
-        10,
     )
     return str(event["message"])
-
-
-def test_a_node_expires_at_its_age_and_a_protected_job_runs_on_within_the_grace(bed: Bed, started: Started) -> None:
-    path = f"{CLAIMS}/{started.claims['expires']['metadata']['name']}"
-    bed.until("the node expires", lambda: "deletionTimestamp" in bed.api.get(path)["metadata"], 40)
-    metadata = bed.api.get(path)["metadata"]
-    expired, made = (
-        datetime.strptime(metadata[key], "%Y-%m-%dT%H:%M:%SZ") for key in ("deletionTimestamp", "creationTimestamp")
-    )
-    age = (expired - made).total_seconds()
-    assert 15 <= age <= 35, f"expired after {age} s"
-    assert EXPIRING.disruption.grace_period(EXPIRING.longest_job) == "1h10s"
-    assert bed.running("expires")["metadata"].get("deletionTimestamp") is None
 
 
 def test_an_instance_that_powers_itself_off_at_boot_is_replaced(bed: Bed) -> None:
@@ -140,14 +116,26 @@ def test_an_instance_that_powers_itself_off_at_boot_is_replaced(bed: Bed) -> Non
     bed.until(
         "the failed instance is terminated",
         lambda: bed.aws.instance(failed)["State"]["Name"] == "terminated",
-        30,
     )
     print(f"powered off at boot: the pod runs on another instance after {took:.1f} s")
     # Registration alone would be waited for 15 minutes.
     assert took < 60
 
 
+def test_a_node_expires_at_its_age_and_a_protected_job_runs_on_within_the_grace(bed: Bed, started: Started) -> None:
+    path = f"{CLAIMS}/{started.claims['expires']['metadata']['name']}"
+    bed.until("the node expires", lambda: "deletionTimestamp" in bed.api.get(path)["metadata"])
+    metadata = bed.api.get(path)["metadata"]
+    expired, made = (
+        datetime.strptime(metadata[key], "%Y-%m-%dT%H:%M:%SZ") for key in ("deletionTimestamp", "creationTimestamp")
+    )
+    age = (expired - made).total_seconds()
+    assert 30 <= age <= 50, f"expired after {age} s"
+    assert EXPIRING.disruption.grace_period(EXPIRING.longest_job) == "1h10s"
+    assert bed.running("expires")["metadata"].get("deletionTimestamp") is None
+
+
 def test_an_empty_node_goes_and_a_busy_one_stays(bed: Bed, started: Started) -> None:
-    bed.until("the empty node goes", lambda: ending(bed, started.claims["empty"]), 90)
+    bed.until("the empty node goes", lambda: ending(bed, started.claims["empty"]))
     print(f"empty node: gone {time.monotonic() - started.emptied_at:.0f} s after its job at most")
     assert not ending(bed, started.claims["busy"])

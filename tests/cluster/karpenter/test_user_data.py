@@ -91,7 +91,7 @@ def outcome(bed: Bed, name: str) -> Outcome:
         said = errors[-1].splitlines()[0] if errors and not refused else str(checked.get("reason"))
         return Outcome(ready, before, said)
 
-    return bed.until(f"Karpenter has an opinion on {name}", known, 60)
+    return bed.until(f"Karpenter has an opinion on {name}", known)
 
 
 def refused(name: str) -> bool:
