@@ -73,8 +73,8 @@ def start_karpenter(
 ) -> Process:
     """The controller, ready when this returns: it has read the instance types and its caches are filled.
 
-    The CRDs must be there. Raises EngineError with its last lines when it does not come up. Its metrics and health ports
-    listen on every interface: the program has a setting for their numbers, none for the address.
+    The CRDs must be there. Raises EngineError with its last lines when it does not come up. Its metrics and health
+    ports listen on every interface: the program has a setting for their numbers, none for the address.
     """
     metrics_port, health_port = free_port(), free_port()
     process = processes.start(
