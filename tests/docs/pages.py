@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from docs.tables import ROOT, pages
@@ -46,6 +48,7 @@ def _blocks(page: Path) -> Iterator[Block]:
         yield Block(page, text.count("\n", 0, found.start()) + 1, found["language"], body)
 
 
+@cache
 def prose(page: Path) -> str:
     """The page without fenced blocks."""
     return _FENCE.sub("", page.read_text(encoding="utf-8"))
@@ -59,6 +62,26 @@ def links(page: Path) -> list[str]:
 def code_spans(page: Path) -> list[str]:
     """Code within running text."""
     return re.findall(r"`([^`\n]+)`", prose(page))
+
+
+def footnotes(page: Path) -> dict[str, str]:
+    """Text of the page's footnotes by label, each on one line. Raises ValueError when a label is given twice."""
+    found: dict[str, str] = {}
+    for label, text in re.findall(r"^\[\^([\w-]+)\]: (.*(?:\n {4}.*)*)$", prose(page), re.M):
+        if label in found:
+            raise ValueError(f"{name(page)}: two footnotes {label}")
+        found[label] = " ".join(text.split())
+    return found
+
+
+@cache
+def functions_of(path: str) -> set[str]:
+    """Names of the test functions of a file, empty where there is no such file."""
+    file = ROOT / path
+    if not file.is_file():
+        return set()
+    body = ast.parse(file.read_text(encoding="utf-8")).body
+    return {one.name for one in body if isinstance(one, ast.FunctionDef) and one.name.startswith("test_")}
 
 
 def anchors(page: Path) -> set[str]:

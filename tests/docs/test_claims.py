@@ -15,7 +15,7 @@ from docs.tables import ROOT
 from floodplain.quantity import MIB
 from preview.model import Report
 from stacks.editor_schema import editor_schema
-from tests.docs.pages import PAGES, code_spans, name, prose
+from tests.docs.pages import PAGES, code_spans, functions_of, name, prose
 
 
 def text(page: str) -> str:
@@ -28,7 +28,7 @@ def test_tests_named_on_pages_exist() -> None:
     missing = []
     for one in sorted(named):
         path, _, test = one.partition("::")
-        if not (ROOT / path).is_file() or (test and f"def {test}(" not in text(path)):
+        if not (ROOT / path).is_file() or (test and test not in functions_of(path)):
             missing.append(one)
     assert missing == []
 
