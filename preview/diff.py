@@ -7,7 +7,6 @@ aliases; what an edit does to an object is in `replaces`, what it does to a flee
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from .compare import changes
 from .fleet import drifting_fields, nodes_at_most, refused_fields, rolls
@@ -18,6 +17,9 @@ from .recording import Recorded, Recording
 from .replaces import effect_of
 
 _ORDER = ("replace", "delete", "create", "update")
+ONLY_RENAMED = "only renamed; an alias keeps the object"
+ONLY_OPTIONS = "only options change; the object stays as it is"
+"""Two reasons of an `update` that the engine calls `same`: its state changes, the object does not."""
 
 
 def compare(base: Recording, head: Recording, *, name: str) -> Diff:
@@ -27,7 +29,7 @@ def compare(base: Recording, head: Recording, *, name: str) -> Diff:
     found: list[ResourceChange] = []
     for urn, resource in after.items():
         old = before.get(former.get(urn, urn))
-        change = _added(resource) if old is None else _changed(old, resource, before, after)
+        change = _added(resource) if old is None else _changed(old, resource, before, after, former)
         found += [change] if change else []
     kept = {former.get(urn, urn) for urn in after}
     found += [_deleted(resource, before) for urn, resource in before.items() if urn not in kept]
@@ -74,9 +76,13 @@ def _with_its_nodes(pool: Recorded, before: Mapping[str, Recorded]) -> str:
 
 
 def _changed(
-    old: Recorded, new: Recorded, before: Mapping[str, Recorded], after: Mapping[str, Recorded]
+    old: Recorded,
+    new: Recorded,
+    before: Mapping[str, Recorded],
+    after: Mapping[str, Recorded],
+    former_names: Mapping[str, str],
 ) -> ResourceChange | None:
-    properties = tuple(_properties(old, new, after))
+    properties = (*_properties(old, new, after), *_options(old, new), *_provider(old, new, before, after, former_names))
     former = old.urn if old.urn != new.urn else ""
     if not properties and not former:
         return None
@@ -93,7 +99,9 @@ def _changed(
             "for it; set replace_on_changes, or make a new object under another name"
         )
     elif not properties:
-        reason = "only renamed; an alias keeps the object"
+        reason = ONLY_RENAMED
+    elif all(one.path == "provider" or one.path.startswith("options.") for one in properties):
+        reason = ONLY_OPTIONS
     return ResourceChange(
         action="replace" if forced else "update",
         urn=new.urn,
@@ -121,15 +129,41 @@ def _properties(old: Recorded, new: Recorded, after: Mapping[str, Recorded]) -> 
                 "drift": any(_within(change.path, field) for field in drifting),
             }
         )
-    for change in changes(_compared(old), _compared(new)):
-        yield change.model_copy(update={"effect": effect_of(new, change.path)})
 
 
-def _compared(resource: Recorded) -> dict[str, Any]:
-    """Of the options those that change what happens; a provider counts by its name."""
+def _options(old: Recorded, new: Recorded) -> Iterator[PropertyChange]:
     left_out = ("additionalSecretOutputs", "hideDiffs", "transforms", "replaceOnChanges", "import")
-    options = {key: value for key, value in resource.options.items() if key not in left_out}
-    return {"options": options, **({"provider": resource.provider} if resource.custom else {})}
+    before, after = ({key: value for key, value in one.options.items() if key not in left_out} for one in (old, new))
+    yield from changes({"options": before}, {"options": after})
+
+
+def _provider(
+    old: Recorded,
+    new: Recorded,
+    before: Mapping[str, Recorded],
+    after: Mapping[str, Recorded],
+    former: Mapping[str, str],
+) -> Iterator[PropertyChange]:
+    """As the engine's `providerChanged` (pkg/resource/deploy/step_generator.go).
+
+    A provider under another name is the same one where an alias says so; where not, objects go over to it unless its
+    configuration differs in what replaces a provider.
+    """
+    if not new.custom or old.provider == former.get(new.provider, new.provider):
+        return
+    one, two = before.get(old.provider), after.get(new.provider)
+    replaces = (
+        one is None
+        or two is None
+        or any(effect_of(two, change.path) == "replace" for change in changes(one.inputs, two.inputs))
+    )
+    yield PropertyChange(
+        path="provider",
+        change="changed",
+        before=old.provider,
+        after=new.provider,
+        effect="replace" if replaces else "update",
+    )
 
 
 def _ignored(path: str, ignored: tuple[str, ...]) -> bool:

@@ -73,8 +73,6 @@ def effect_of(resource: Recorded, path: str, provider_inputs: Mapping[str, Any] 
     package, _, kind = resource.type.partition(":")
     if package == "pulumi":
         return _of_provider(resource, place)
-    if path == "provider":
-        return "replace"
     if package == "aws":
         return "replace" if _listed(place, _AWS.get(kind, ())) else "update"
     if package != "kubernetes":

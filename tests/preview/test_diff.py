@@ -183,6 +183,44 @@ def test_ignored_properties_and_sdk_options_do_not_count() -> None:
     before, after = one("1"), one("2", ignoreChanges=["tags.x"])
     [change] = compare(before, after, name="x").changes
     assert [one.path for one in change.properties] == ["options.ignoreChanges"]
+    assert change.reason == "only options change; the object stays as it is"
+
+
+PROVIDER = "pulumi:providers:aws"
+
+
+def through(provider: str, region: str, *, aliases: tuple[str, ...] = ()) -> Recording:
+    """A queue made through a provider of that name."""
+
+    def urn(kind: str, name: str) -> str:
+        return f"urn:pulumi:s::p::{kind}::{name}"
+
+    former = tuple(urn(PROVIDER, alias) for alias in aliases)
+    made_by = Recorded(urn(PROVIDER, provider), PROVIDER, provider, inputs={"region": region}, aliases=former)
+    queue = "aws:sqs/queue:Queue"
+    return Recording((made_by, Recorded(urn(queue, "a"), queue, "a", provider=made_by.urn)))
+
+
+def test_a_provider_that_is_renamed_with_an_alias_keeps_what_it_made() -> None:
+    diff = compare(through("old", "eu-central-1"), through("new", "eu-central-1", aliases=("old",)), name="x")
+    assert [(change.action, change.name, change.reason) for change in diff.changes] == [
+        ("update", "new", "only renamed; an alias keeps the object")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("region", "action", "reason"),
+    [
+        ("eu-central-1", "update", "only options change; the object stays as it is"),
+        ("eu-west-1", "replace", "replaced because of provider"),
+    ],
+)
+def test_another_provider_takes_over_what_it_reaches_and_replaces_the_rest(
+    region: str, action: str, reason: str
+) -> None:
+    diff = compare(through("old", "eu-central-1"), through("new", region), name="x")
+    (queue,) = (change for change in diff.changes if change.name == "a")
+    assert (queue.action, queue.reason) == (action, reason)
 
 
 def test_what_is_dumped_can_be_read_again(rendered: Callable[..., Rendering]) -> None:

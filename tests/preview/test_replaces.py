@@ -35,7 +35,6 @@ def resource(type_token: str, inputs: dict[str, Any] | None = None, **options: A
         ("aws:iam/rolePolicyAttachment:RolePolicyAttachment", "policyArn", "replace"),
         ("aws:sqs/queue:Queue", "name", "replace"),
         ("aws:sqs/queue:Queue", "messageRetentionSeconds", "update"),
-        ("aws:sqs/queue:Queue", "provider", "replace"),
         ("pulumi:providers:aws", "region", "replace"),
         ("pulumi:providers:kubernetes", "clusterIdentifier", "replace"),
         ("floodplain:index:Platform", "anything", "update"),
