@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from preview.diff import compare
+from preview.diff import ONLY_RENAMED, compare
 from preview.dump import concealed
 from preview.render import Rendering, render
 from testbed.bed import Bed, open_bed
@@ -226,9 +226,10 @@ def test_a_field_that_somebody_set_by_hand_stops_an_update_until_both_agree(depl
 def test_a_rename_with_an_alias_replaces_nothing(deployed: Deployed) -> None:
     bed = deployed.bed
     before = {path: bed.cluster.api.get(path)["metadata"]["uid"] for path in (POOL, CLASS, PRIORITY)}
-    program = bed.project.folder / "__main__.py"
+    asked, program = offline(bed), bed.project.folder / "__main__.py"
     program.unlink()
     program.write_text(RENAMED)
+    assert {change.reason for change in verdict(asked, offline(bed))} == {ONLY_RENAMED}
     done = bed.project.up()
     assert {urn: op for urn, op in done.ops().items() if "Stack" not in urn} == {}
     assert {path: bed.cluster.api.get(path)["metadata"]["uid"] for path in before} == before

@@ -1,0 +1,101 @@
+"""Edits of the testbed's stack file, as a person would make them. One each; every one stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Config = dict[str, Any]
+Edit = Callable[[Config], None]
+
+
+def pool(**settings: Any) -> Edit:
+    """Settings of the pool; None takes one away."""
+
+    def edit(config: Config) -> None:
+        _set(config["floodplain:pools"][0], settings)
+
+    return edit
+
+
+def karpenter(**settings: Any) -> Edit:
+    """Settings of Karpenter."""
+
+    def edit(config: Config) -> None:
+        _set(config["floodplain:karpenter"], settings)
+
+    return edit
+
+
+def keys(**settings: Any) -> Edit:
+    """Whole keys of the file."""
+
+    def edit(config: Config) -> None:
+        _set(config, {f"floodplain:{key}": value for key, value in settings.items()})
+
+    return edit
+
+
+def both(*edits: Edit) -> Edit:
+    def edit(config: Config) -> None:
+        for one in edits:
+            one(config)
+
+    return edit
+
+
+def second_pool(config: Config) -> None:
+    first = config["floodplain:pools"][0]
+    config["floodplain:pools"].append({**first, "name": "second"})
+
+
+def _set(place: Config, settings: Mapping[str, Any]) -> None:
+    for key, value in settings.items():
+        if value is None:
+            place.pop(key, None)
+        else:
+            place[key] = value
+
+
+EDITS: dict[str, Edit] = {
+    "nothing": lambda config: None,
+    "more room": pool(limits={"cpu": "16", "memory": "64Gi"}),
+    "another swappiness": pool(swap={"swappiness": 60}),
+    "a newer image": pool(ami={"alias": "al2023@v20260801"}),
+    "one more family": pool(families=["c6id", "c8id"]),
+    "larger sizes": pool(vcpus=[2, 4, 8], limits={"cpu": "16", "memory": "64Gi"}),
+    "all on Arm": pool(families=["c6gd"], architecture="arm64"),
+    "on spot": pool(capacityTypes=["spot", "on-demand"]),
+    "one zone": pool(zones=["us-west-2a"]),
+    "a label": pool(labels={"team": "survey"}),
+    "another taint": pool(taint={"key": "dedicated", "value": "batch"}),
+    "a higher priority": pool(priority={"value": 1000}),
+    "jobs that preempt": pool(priority={"preempts": True}),
+    "guardrails that warn": pool(guardrails="audit"),
+    "no guardrails": pool(guardrails="off"),
+    "a larger overhead": pool(overhead="32Mi"),
+    "more headroom": pool(headroom="512Mi"),
+    "longer jobs": pool(longestJob="12h"),
+    "fewer pods a node": pool(kubelet={"maxPods": 20}),
+    "one process dies alone": pool(singleProcessOomKill=True),
+    "a larger root volume": pool(rootVolume={"size": "60Gi"}),
+    "a script at boot": pool(extraScripts=["#!/bin/sh\necho hello\n"]),
+    "a preferred pool": pool(weight=50),
+    "a pool under another name": pool(name="batch"),
+    "a second pool": second_pool,
+    "other tags": keys(tags={"environment": "testbed", "owner": "platform"}),
+    "protected": keys(protected=True),
+    "more of Karpenter": karpenter(replicas=2, logLevel="debug"),
+    "Karpenter elsewhere": karpenter(namespace="karpenter"),
+    "another service account": karpenter(serviceAccount="controller"),
+    "IRSA instead of Pod Identity": karpenter(credentials="Irsa"),
+    "deaf to interruptions": karpenter(interruption=False),
+    "nodes with a role of their own": karpenter(nodeRoleName="their-nodes", createAccessEntry=False),
+    "a permissions boundary": karpenter(permissionsBoundary="arn:aws:iam::123456789012:policy/boundary"),
+    "a policy more for nodes": karpenter(nodeRolePolicies={"logs": "arn:aws:iam::aws:policy/CloudWatchLogsFullAccess"}),
+    "the role that Spot needs": karpenter(spotServiceLinkedRole="Create"),
+    "job queues": keys(controllers={"kueue": {}}),
+    "Karpenter that the cluster has": both(
+        keys(installKarpenter=False), karpenter(nodeRoleName="KarpenterNodeRole-us-west-2-testbed")
+    ),
+}
