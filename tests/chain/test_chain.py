@@ -3,8 +3,6 @@ catalogue foretold beside the one that the machine's kernel and kubelet tell."""
 
 from __future__ import annotations
 
-import json
-
 from components.pool_types import reserves
 from components.swap_pool import SwapPool
 from floodplain import pools
@@ -18,7 +16,7 @@ from .conftest import Run
 
 def foretold(run: Run) -> pools.PoolType:
     """What the stack's own output says of the type that was launched."""
-    (document,) = pools.read(json.dumps(run.bed.project.outputs()["pools"]).encode())
+    (document,) = pools.read(run.bed.project.outputs()["pools"].encode())
     (kind,) = [one for one in document.types if one.name == run.launched.kind.name]
     return kind
 
