@@ -20,6 +20,9 @@ from testbed.state import State
 from .timeline import Timeline
 
 
+_TIMELINE = pytest.StashKey[Timeline]()
+
+
 @dataclass
 class Run:
     """What each link of the chain left behind."""
@@ -46,12 +49,15 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
         state = stack.enter_context(State())
         bed = stack.enter_context(open_bed(state, kubelet_hosts=("machine",), settings=chain.settings(image)))
         timeline.mark("control plane, KWOK and AWS answer")
-        try:
-            yield _whole_chain(bed, image, timeline)
-        finally:
-            reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-            if reporter is not None:
-                reporter.write_line("\nthe chain:\n" + timeline.text())
+        request.config.stash[_TIMELINE] = timeline
+        yield _whole_chain(bed, image, timeline)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    timeline = config.stash.get(_TIMELINE, None)
+    if timeline is not None:
+        terminalreporter.section("the chain")
+        terminalreporter.write_line(timeline.text())
 
 
 def _whole_chain(bed: Bed, image: Image, timeline: Timeline) -> Run:
