@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -73,22 +75,27 @@ def up_command(
     folder: Annotated[Path | None, typer.Option(help="State folder; default: a temporary one.")] = None,
     bare: Annotated[bool, typer.Option("--bare", help="Without the testbed's stack and Karpenter.")] = False,
 ) -> None:
-    """Run a cluster with the stack `testbed` and Karpenter, print how to reach it, and end it on Ctrl-C."""
+    """Run a cluster with the stack `testbed` and Karpenter, print how to reach it, and end it on Ctrl-C.
+
+    It ends by itself, with status 1, when one of the engines ends.
+    """
     from testbed.bed import open_bed
     from testbed.cluster.fake_kubelets import fake_kubelets
     from testbed.state import State
 
-    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         state = stack.enter_context(State(folder))
         bed = stack.enter_context(open_bed(state))
         if not bare:
             typer.echo("pulumi up of the stack testbed ...", err=True)
             bed.deploy()
             stack.enter_context(fake_kubelets(state, bed.cluster.api, bed.aws))
-        typer.echo(f"export KUBECONFIG={bed.cluster.kubeconfig}")
+        typer.echo(f"export KUBECONFIG={shlex.quote(str(bed.cluster.kubeconfig))}")
         typer.echo(f"AWS stand-in at {bed.aws.endpoint}; logs in {state.path('logs')}; Ctrl-C ends it all", err=True)
-        while True:
-            signal.pause()
+        with contextlib.suppress(KeyboardInterrupt):  # from here on Ctrl-C is the good end
+            while True:
+                bed.require_whole()
+                time.sleep(1)
 
 
 @app.command("image")
@@ -107,13 +114,17 @@ def _run() -> None:
     try:
         app()
     except EngineError as error:
-        raise SystemExit(f"testbed: {error}") from None
+        raise SystemExit("\n".join([f"testbed: {error}", *getattr(error, "__notes__", ())])) from None
 
 
 def main() -> None:
-    """Run a command; what went wrong is one message. Ends with 1 for a fault, 2 for wrong use, 130 for Ctrl-C."""
-    # As with Ctrl-C, what was started is ended before we are.
-    signal.signal(signal.SIGTERM, _terminated)
+    """Run a command; what went wrong is one message. Ends with 1 for a fault, 2 for wrong use, 130 for Ctrl-C.
+
+    Only of a cluster that is up Ctrl-C is the good end, 0.
+    """
+    # As with Ctrl-C, what was started is ended before we are; SIGHUP is a terminal that was closed.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminated)
     # A shell lets its background jobs ignore it, and then nothing but SIGTERM would end us.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     guarded(_run)

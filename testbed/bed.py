@@ -13,11 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+
 from testbed.aws import Aws, start_aws
+from testbed.cluster.api import RefusedError
 from testbed.cluster.control_plane import ControlPlane, Options, control_plane
+from testbed.cluster.karpenter import READY_SECONDS
 from testbed.cluster.karpenter_pod import KarpenterPod, karpenter_pod
 from testbed.cluster.kwok import start_kwok
-from testbed.processes import Processes, wait_until
+from testbed.engine_error import EngineError
+from testbed.processes import Processes, held, wait_until
 from testbed.pulumi.charts.server import chart_stand_in
 from testbed.pulumi.engine import Engine
 from testbed.pulumi.project import Project
@@ -43,13 +48,19 @@ class Bed:
 
     def deploy(self) -> Outcome:
         """`pulumi up` of the stack. Raises EngineError with what the CLI said when it fails."""
-        outcome = self.project.up()
-        wait_until("Karpenter runs with the chart's settings", self._karpenter_runs, timeout_seconds=90)
+        with _explained(self.processes):
+            outcome = self.project.up()
+        wait_until("Karpenter runs with the chart's settings", self._karpenter_runs, timeout_seconds=READY_SECONDS + 30)
         return outcome
 
-    def _karpenter_runs(self) -> bool:
+    def require_whole(self) -> None:
+        """Raise EngineError when an engine has ended unasked, or Karpenter does not start with its chart's settings."""
+        self.processes.require_all()
         if self.karpenter.error is not None:
             raise self.karpenter.error
+
+    def _karpenter_runs(self) -> bool:
+        self.require_whole()
         return self.karpenter.process is not None
 
 
@@ -64,16 +75,30 @@ def open_bed(
     """
     with contextlib.ExitStack() as stack:
         processes = stack.enter_context(Processes(state))
-        cluster = stack.enter_context(control_plane(state, processes, Options(kubelet_hosts=kubelet_hosts)))
-        start_kwok(processes, cluster)
-        aws = start_aws(
-            state,
-            processes,
-            cluster_name=CLUSTER_NAME,
-            cluster_endpoint=cluster.endpoint,
-            certificate_authority=base64.b64encode(cluster.authority.certificate.read_bytes()).decode(),
-        )
-        engine = Engine(state, cluster, aws, stack.enter_context(chart_stand_in(state)))
-        project = Project(engine, CHECKOUT, STACK, settings=settings or {})
-        pod = stack.enter_context(karpenter_pod(state, processes, cluster, aws))
+        with _explained(processes):
+            cluster = stack.enter_context(control_plane(state, processes, Options(kubelet_hosts=kubelet_hosts)))
+            stack.enter_context(held(start_kwok(processes, cluster)))  # the API server waits for its clients to go
+            aws = start_aws(
+                state,
+                processes,
+                cluster_name=CLUSTER_NAME,
+                cluster_endpoint=cluster.endpoint,
+                certificate_authority=base64.b64encode(cluster.authority.certificate.read_bytes()).decode(),
+            )
+            engine = Engine(state, cluster, aws, stack.enter_context(chart_stand_in(state)))
+            project = Project(engine, CHECKOUT, STACK, settings=settings or {})
+            pod = stack.enter_context(karpenter_pod(state, processes, cluster, aws))
         yield Bed(state, processes, cluster, aws, engine, project, pod)
+
+
+@contextlib.contextmanager
+def _explained(processes: Processes) -> Iterator[None]:
+    """What our own clients and files raise, as an EngineError: about an engine that has ended where that is the cause.
+
+    A full disk and a server that was killed come up in whatever happens to be under way.
+    """
+    try:
+        yield
+    except (OSError, RefusedError, BotoCoreError, ClientError) as error:
+        processes.require_all()
+        raise EngineError(f"the testbed did not come up: {error}") from error

@@ -124,6 +124,12 @@ class Processes:
         """Those that are alive."""
         return [process for process in self._running if process.alive()]
 
+    def require_all(self) -> None:
+        """Raise EngineError with the last lines of an engine that has ended although nobody asked it to."""
+        for process in self._running:
+            if process in _expected_to_run and not process.alive():
+                raise EngineError(_ended(process, "although nobody asked it to"))
+
     def stop_all(self) -> None:
         """End all, in reverse order: an API server hangs in its shutdown when its etcd has gone before it."""
         while self._running:
@@ -160,24 +166,24 @@ def wait_until(
             value = ready()
         except Exception as error:
             for ended in (one for one in _expected_to_run if one.exit_code()):
-                raise EngineError(_ended(ended, question)) from error
+                raise EngineError(_ended(ended, f"before {question}")) from error
             if not isinstance(error, OSError):
                 raise
             problem = f" ({error})"
         if value:
             return value
         if process is not None and not process.alive():
-            raise EngineError(_ended(process, question))
+            raise EngineError(_ended(process, f"before {question}"))
         if time.monotonic() > deadline:
             shown = f"; last lines of {process.name}:\n{process.last_lines()}" if process is not None else ""
             raise EngineError(f"timed out after {timeout_seconds:.0f} s waiting until {question}{problem}{shown}")
         time.sleep(pause_seconds)
 
 
-def _ended(process: Process, question: str) -> str:
+def _ended(process: Process, when: str) -> str:
     status = process.exit_code() or 0
     how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-    return f"{process.name} {how} before {question}; its last lines:\n{process.last_lines()}"
+    return f"{process.name} {how} {when}; its last lines:\n{process.last_lines()}"
 
 
 def _forget(process: Process) -> None:

@@ -19,6 +19,9 @@ from testbed.engine_error import EngineError
 
 MARK = ".floodplain-testbed"
 PROCESSES = "processes.jsonl"
+_open: list["State"] = []
+_kept_from_now_on = False
+
 # What etcd, logs, Pulumi's state and the sparse disks of nodes take at most in a run, measured at about half of it.
 NEEDED_BYTES = 2 * 2**30
 
@@ -26,6 +29,7 @@ NEEDED_BYTES = 2 * 2**30
 class State:
     """A folder, open while the context is: temporary and removed at the end, or a given one, which stays.
 
+    A temporary one stays too when an error leaves the block, since it holds the logs; the error's notes say where.
     Raises EngineError when the folder holds foreign files, is in use by another testbed, or lies on a full disk.
     """
 
@@ -54,17 +58,23 @@ class State:
             self._take()
             self._require_room()
         except OSError as error:
+            place = self.folder if self.folder != Path() else tempfile.gettempdir()
+            if self._given is None and self.folder != Path():
+                shutil.rmtree(self.folder, ignore_errors=True)
             raise EngineError(
-                f"state folder {self.folder}: {error.strerror or error}; name a folder of your own on a disk with room"
+                f"state folder {place}: {error.strerror or error}; name a folder of your own on a disk with room"
             ) from error
+        _open.append(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        _open.remove(self)
         self._end_recorded()
-        # After a failure the logs are what a person needs.
-        if self._given is None and kind is None:
+        if isinstance(error, Exception):
+            error.add_note(f"state and logs stay in {self.folder}")
+        elif self._given is None and not _kept_from_now_on:  # a good end, or one that a person or a signal asked for
             shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
 
@@ -114,6 +124,14 @@ class State:
                 continue
             _end(int(record["pid"]), str(record["started"]))
         records.unlink()
+
+
+def keep_logs() -> list[Path]:
+    """For failures that do not pass through a block, as those of tests that share one: from now on no temporary folder
+    of this Python process is removed. The folders that are open now."""
+    global _kept_from_now_on
+    _kept_from_now_on = True
+    return [state.folder for state in _open]
 
 
 def _started(pid: int) -> str:

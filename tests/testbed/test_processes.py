@@ -181,6 +181,21 @@ def test_an_engine_that_ends_is_told_at_once_with_its_last_lines(processes: Proc
     )
 
 
+def test_an_engine_that_ended_unasked_is_told_and_one_that_was_stopped_is_not(processes: Processes) -> None:
+    stopped = processes.start("kwok", ["sleep", FOREVER])
+    running = processes.start("etcd", ["sh", "-c", f"echo serving; exec sleep {FOREVER}"])
+    wait_until("it is up", lambda: running.log.read_text())
+    stopped.stop()
+    processes.require_all()
+    os.kill(running.pid, signal.SIGKILL)
+    assert ended(running)
+    with pytest.raises(EngineError) as failure:
+        processes.require_all()
+    assert str(failure.value) == (
+        "etcd was killed by SIGKILL although nobody asked it to; its last lines:\n    serving"
+    )
+
+
 def test_another_engine_that_was_killed_is_named_to_whoever_cannot_do_without_it(processes: Processes) -> None:
     """The error may be of any kind: an API server without its etcd answers, but with an error."""
 

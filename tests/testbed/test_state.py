@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +26,14 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary folders go, here and in processes that are started."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -35,11 +45,46 @@ def test_a_temporary_folder_is_gone_after_a_good_end() -> None:
     assert not folder.exists()
 
 
-def test_a_temporary_folder_stays_after_a_failure_since_it_holds_the_logs() -> None:
-    with pytest.raises(RuntimeError), State() as state:
+def test_a_temporary_folder_stays_after_a_failure_since_it_holds_the_logs(scratch: Path) -> None:
+    with pytest.raises(RuntimeError) as failure, State() as state:
         state.path("logs", "a.log").write_text("x")
         raise RuntimeError
     assert names(state.folder) == [MARK, "logs"]
+    assert failure.value.__notes__ == [f"state and logs stay in {state.folder}"]
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), SystemExit(143)], ids=["ctrl-c", "kill"])
+def test_a_temporary_folder_is_gone_after_an_end_that_was_asked_for(scratch: Path, end: BaseException) -> None:
+    with pytest.raises(type(end)), State() as state:
+        state.path("logs", "a.log").write_text("x")
+        raise end
+    assert names(scratch) == []
+
+
+def test_folders_stay_where_a_failure_that_passes_them_by_asks_for_it(scratch: Path) -> None:
+    script = """\
+from testbed.state import State, keep_logs
+with State() as ended: pass
+with State() as state:
+    print(state.folder, keep_logs() == [state.folder])
+    print(ended.folder.exists())
+with State() as later: pass
+print(state.folder.exists(), later.folder.exists())
+"""
+    with python(script) as process:
+        assert process.wait(20) == 0
+        folder, *answers = " ".join(said(process) for _ in range(3)).split()
+    assert (Path(folder).parent, answers) == (scratch, ["True", "False", "True", "True"])
+
+
+def test_a_temporary_folder_that_cannot_be_opened_is_removed(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: State) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(State, "_take", full)
+    with pytest.raises(EngineError, match="No space left on device"), State():
+        pass
+    assert list(scratch.iterdir()) == []
 
 
 def test_a_given_folder_stays_and_is_emptied_by_the_next_testbed(tmp_path: Path) -> None:
