@@ -23,6 +23,7 @@ from testbed.state import State
 
 CALLER = "karpenter"
 """The access key by which Karpenter's calls are found in `Aws.calls`."""
+READY_SECONDS = 90
 
 
 def settings_from_deployment(deployment: Mapping[str, Any]) -> dict[str, str]:
@@ -82,12 +83,16 @@ def start_karpenter(
         [engines.path("karpenter")],
         env=environment(settings, control_plane, aws, metrics_port, health_port),
     )
-    wait_until(
-        "Karpenter is ready",
-        lambda: requests.get(f"http://127.0.0.1:{health_port}/readyz", timeout=5, proxies={"http": ""}).ok,
-        process=process,
-        timeout_seconds=90,
-    )
+    try:
+        wait_until(
+            "Karpenter is ready",
+            lambda: requests.get(f"http://127.0.0.1:{health_port}/readyz", timeout=5, proxies={"http": ""}).ok,
+            process=process,
+            timeout_seconds=READY_SECONDS,
+        )
+    except BaseException:
+        process.stop()  # else it would act beside the next one that is started
+        raise
     return process
 
 

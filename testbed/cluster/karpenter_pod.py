@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from testbed.aws import Aws
+from testbed.cluster.api import RefusedError
 from testbed.cluster.control_plane import ControlPlane
 from testbed.cluster.karpenter import settings_from_deployment, start_karpenter
 from testbed.engine_error import EngineError
@@ -38,8 +39,12 @@ class KarpenterPod:
     def run(self) -> None:
         """Until `end`, in a thread that lives as long: the kernel ends the controller with it."""
         while not self._ending.wait(PAUSE_SECONDS):
-            with contextlib.suppress(OSError):  # the API server is gone or busy
+            try:
                 self._follow()
+            except (OSError, RefusedError):  # the API server is gone or busy
+                continue
+            except (KeyError, ValueError) as error:
+                self.error = EngineError(f"{DEPLOYMENT} is not one that Karpenter can be started from: {error}")
 
     def end(self) -> None:
         self._ending.set()
