@@ -16,9 +16,9 @@ from testbed.node.machine import Machine
 from testbed.processes import wait_until
 from testbed.pulumi.steps import Outcome
 from testbed.state import State
+from tests.kept_logs import pytest_runtest_makereport  # noqa: F401
 
 from .timeline import Timeline
-
 
 _TIMELINE = pytest.StashKey[Timeline]()
 

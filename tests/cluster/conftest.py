@@ -10,6 +10,7 @@ import pytest
 from testbed.cluster.control_plane import ControlPlane, control_plane
 from testbed.processes import Processes
 from testbed.state import State
+from tests.kept_logs import pytest_runtest_makereport  # noqa: F401
 
 ROW = "row of a table"
 
