@@ -173,6 +173,16 @@ def test_files_that_a_run_leaves_behind_fail_it(clone: Path) -> None:
     assert "?? stray.txt" in printed
 
 
+@pytest.mark.parametrize("fails", ["-", "lint"])
+def test_a_home_that_was_made_for_the_run_goes_with_it(clone: Path, tmp_path: Path, fails: str) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    make = tmp_path / "bin" / "make"
+    make.write_text(f'{make.read_text()}\nmkdir -p "$HOME/go/mod"; touch "$HOME/go/mod/a"; chmod 500 "$HOME/go/mod"\n')
+    assert run(clone, TMPDIR=str(scratch), FAILS=fails)[0] == (0 if fails == "-" else 1)
+    assert list(scratch.iterdir()) == []
+
+
 def test_complaints_name_the_test_and_the_reason(no_skips: ModuleType) -> None:
     assert no_skips.complaints(SKIPPED) == ["skipped: a.b: no qemu"]
     assert no_skips.complaints(NONE) == ["no test ran"]
