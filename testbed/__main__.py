@@ -115,6 +115,13 @@ def _run() -> None:
         app()
     except EngineError as error:
         raise SystemExit("\n".join([f"testbed: {error}", *getattr(error, "__notes__", ())])) from None
+    except OSError as error:
+        if error.filename is None:  # standard output
+            raise
+        raise SystemExit(
+            f"testbed: {error.filename}: {error.strerror}; name a folder that can be written, on a disk with room: "
+            "XDG_CACHE_HOME for what is built, TMPDIR for what is temporary"
+        ) from None
 
 
 def main() -> None:

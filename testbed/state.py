@@ -72,9 +72,11 @@ class State:
     ) -> None:
         _open.remove(self)
         self._end_recorded()
-        if isinstance(error, Exception):
+        # Where nothing was started there is nothing to look up.
+        failed = (isinstance(error, Exception) or _kept_from_now_on) and (self.folder / "logs").exists()
+        if failed and error is not None:
             error.add_note(f"state and logs stay in {self.folder}")
-        elif self._given is None and not _kept_from_now_on:  # a good end, or one that a person or a signal asked for
+        if self._given is None and not failed:
             shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
 

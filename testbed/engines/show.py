@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from testbed.engines.build import Event, Step, build
 from testbed.engines.table import ENGINES, named
@@ -74,14 +73,15 @@ def ready_shown(names: Sequence[str], console: Console) -> None:
 
 def listed(toolchain: Go, console: Console) -> None:
     """Every engine, its version, whether it is built, and what of the cache nothing needs any more."""
-    table = Table(box=None, pad_edge=False)
-    for title in ("engine", "version", "tiers", "state"):
-        table.add_column(title, overflow="fold")
+    rows = [("engine", "version", "tiers", "state")]
     for engine in ENGINES.values():
         target = built_path(engine, toolchain)
         state = f"built, {target.stat().st_size / 2**20:.0f} MiB" if target.is_file() else "not built"
-        table.add_row(engine.name, engine.version, " ".join(sorted(engine.tiers)), state)
-    console.print(table)
+        rows.append((engine.name, engine.version, " ".join(sorted(engine.tiers)), state))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        line = "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
+        console.print(line.rstrip(), soft_wrap=True)  # a name that is cut or folded cannot be searched for
     console.print(f"\ncache: {cache_folder(toolchain.environment)}, for {toolchain.version}", soft_wrap=True)
     if old := stale(cache_folder(toolchain.environment), toolchain):
         size = sum(file.stat().st_size for folder in old for file in folder.iterdir())

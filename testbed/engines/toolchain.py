@@ -46,8 +46,12 @@ def needed() -> str:
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """What `go` is run with: no C, no flags or workspace of a person's, so that a binary depends on its key only."""
-    return {**given, "CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off"}
+    """What `go` is run with: no C, no flags or workspace of a person's, so that a binary depends on its key only.
+
+    Where HOME is not set Go knows no place for its caches, which the password database does.
+    """
+    home = given.get("HOME") or str(Path.home())
+    return {**given, "HOME": home, "CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off"}
 
 
 def _version(executable: str, settings: Mapping[str, str]) -> tuple[str, str]:

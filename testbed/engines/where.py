@@ -13,9 +13,11 @@ READY = "FLOODPLAIN_ENGINES"
 
 
 def cache_folder(given: Mapping[str, str]) -> Path:
-    """Outside the checkout, so that clones share it."""
-    home = given.get("XDG_CACHE_HOME") or Path(given.get("HOME") or Path.home()) / ".cache"
-    return Path(home) / "floodplain" / "engines"
+    """Outside the checkout, so that clones share it. A relative XDG_CACHE_HOME is passed over, as its standard says."""
+    home = Path(given.get("XDG_CACHE_HOME", ""))
+    if not home.is_absolute():
+        home = Path(given.get("HOME") or Path.home()) / ".cache"
+    return home / "floodplain" / "engines"
 
 
 def key(engine: Engine, toolchain: str) -> str:

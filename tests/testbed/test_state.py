@@ -61,14 +61,22 @@ def test_a_temporary_folder_is_gone_after_an_end_that_was_asked_for(scratch: Pat
     assert names(scratch) == []
 
 
+def test_a_temporary_folder_without_logs_is_gone_also_after_a_failure(scratch: Path) -> None:
+    with pytest.raises(EngineError) as failure, State() as state:
+        state.path("cluster", "kubeconfig").write_text("x")
+        raise EngineError("etcd is not built")
+    assert (names(scratch), hasattr(failure.value, "__notes__")) == ([], False)
+
+
 def test_folders_stay_where_a_failure_that_passes_them_by_asks_for_it(scratch: Path) -> None:
     script = """\
 from testbed.state import State, keep_logs
-with State() as ended: pass
+with State() as ended: ended.path("logs", "a.log").touch()
 with State() as state:
+    state.path("logs", "a.log").touch()
     print(state.folder, keep_logs() == [state.folder])
     print(ended.folder.exists())
-with State() as later: pass
+with State() as later: later.path("logs", "a.log").touch()
 print(state.folder.exists(), later.folder.exists())
 """
     with python(script) as process:

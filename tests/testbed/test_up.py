@@ -35,6 +35,7 @@ def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int | s
 
         @contextlib.contextmanager
         def open_bed(state: Any) -> Iterator[Any]:
+            state.path("logs", "etcd.log").touch()
             if opening:
                 raise opening
             cluster = SimpleNamespace(kubeconfig=Path("/a folder/kubeconfig"))
@@ -74,3 +75,11 @@ def test_a_person_learns_at_once_that_an_engine_has_ended_and_where_its_log_is(
     assert left(tmp_path) == ["floodplain-testbed"]
     (folder,) = tmp_path.glob("floodplain-testbed-*")
     assert told == f"testbed: {DIED}\nstate and logs stay in {folder}"
+
+
+def test_a_file_that_cannot_be_written_is_one_message(up: Callable[..., object]) -> None:
+    denied = PermissionError(13, "Permission denied", "/cache/floodplain")
+    assert up(opening=denied) == (
+        "testbed: /cache/floodplain: Permission denied; name a folder that can be written, on a disk with room: "
+        "XDG_CACHE_HOME for what is built, TMPDIR for what is temporary"
+    )

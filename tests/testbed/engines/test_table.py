@@ -14,7 +14,7 @@ from testbed.engines import ENGINES, Engine, Tier, of_tier, path
 from testbed.engines import toolchain as toolchain_module
 from testbed.engines.modules import module_folder, requiring
 from testbed.engines.table import FOLDER, required_version
-from testbed.engines.toolchain import find_go, needed
+from testbed.engines.toolchain import environment, find_go, needed
 from testbed.engines.where import cache_folder, key, stale
 from tests.testbed.engines.conftest import Bench
 
@@ -153,6 +153,7 @@ def test_a_folder_of_ready_engines_needs_no_go(tmp_path: Path, monkeypatch: pyte
     [
         ({"XDG_CACHE_HOME": "/c", "HOME": "/h"}, "/c/floodplain/engines"),
         ({"XDG_CACHE_HOME": "", "HOME": "/h"}, "/h/.cache/floodplain/engines"),
+        ({"XDG_CACHE_HOME": "c", "HOME": "/h"}, "/h/.cache/floodplain/engines"),
         ({"HOME": "/h"}, "/h/.cache/floodplain/engines"),
     ],
 )
@@ -220,3 +221,8 @@ def test_flags_of_a_person_do_not_reach_the_build(bench: Bench) -> None:
     given = {**bench.environment, "GOFLAGS": "-mod=mod -race", "CGO_ENABLED": "1", "GOWORK": "/elsewhere/go.work"}
     environment = find_go(given).environment
     assert (environment["GOFLAGS"], environment["CGO_ENABLED"], environment["GOWORK"]) == ("", "0", "off")
+
+
+@pytest.mark.parametrize("given", [{}, {"HOME": ""}])
+def test_go_gets_a_home_for_its_caches_where_none_is_set(given: dict[str, str]) -> None:
+    assert environment(given) == {"HOME": str(Path.home()), "CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off"}
