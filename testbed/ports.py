@@ -1,16 +1,12 @@
 """Which loopback port may a process take? One that nobody uses and that no other testbed has chosen.
 
 Asking the kernel for a free port and closing it again leaves a moment in which another testbed gets the same answer.
-So each port that was handed out stays reserved by a lock on a file until this Python process ends, however it ends.
+So each port that was handed out stays reserved until this Python process ends, however it ends: by a socket whose name
+the kernel gives to one process only, and which is no file (unix(7), abstract sockets).
 """
 
-import fcntl
-import os
 import random
 import socket
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 
 from testbed.engine_error import EngineError
 
@@ -18,41 +14,35 @@ from testbed.engine_error import EngineError
 # port between our choice and the moment in which the engine listens.
 FIRST, LAST = 20000, 32000
 
-_locks: list[int] = []
+_reservations: list[socket.socket] = []
 
 
 def free_port() -> int:
     """A TCP port on 127.0.0.1 that is free now and reserved for this process; EngineError when none is left."""
-    for port in _candidates():
-        descriptor = _lock(port)
-        if descriptor is None:
+    candidates = list(range(FIRST, LAST))
+    random.shuffle(candidates)
+    for port in candidates:
+        reservation = _reserve(port)
+        if reservation is None:
             continue
         if _is_free(port):
-            _locks.append(descriptor)
+            _reservations.append(reservation)
             return port
-        os.close(descriptor)
+        reservation.close()
     raise EngineError(
         f"no free TCP port on 127.0.0.1 between {FIRST} and {LAST}: end what occupies them (`ss -ltnp` tells)"
     )
 
 
-def _candidates() -> Iterator[int]:
-    ports = list(range(FIRST, LAST))
-    random.shuffle(ports)
-    return iter(ports)
-
-
-def _lock(port: int) -> int | None:
-    folder = Path(tempfile.gettempdir()) / f"floodplain-ports-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    # Inherited by no child: an engine that outlives us must not keep the reservation.
-    descriptor = os.open(folder / str(port), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+def _reserve(port: int) -> socket.socket | None:
+    # Python's sockets are inherited by no child: an engine that outlives us must not keep the reservation.
+    reservation = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
+        reservation.bind(f"\0floodplain-testbed-port-{port}")
+    except OSError:
+        reservation.close()
         return None
-    return descriptor
+    return reservation
 
 
 def _is_free(port: int) -> bool:
