@@ -50,8 +50,8 @@ def build_command(
     """Build the engines that are missing: some 20 minutes on 2 cores when all are, a second when none is."""
     from testbed import needs
     from testbed.engines import show as shown
-    from testbed.engines.toolchain import go
-    from testbed.engines.where import READY, cache_folder, stale
+    from testbed.engines.toolchain import READY, go
+    from testbed.engines.where import cache_folder, stale
 
     wanted = names or (of_tier(tier) if tier else list(ENGINES))
     console = Console(highlight=False)

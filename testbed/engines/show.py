@@ -8,8 +8,8 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 
 from testbed.engines.build import Event, Step, build
 from testbed.engines.table import ENGINES, named
-from testbed.engines.toolchain import Go
-from testbed.engines.where import READY, built_path, cache_folder, path, stale
+from testbed.engines.toolchain import READY, Go
+from testbed.engines.where import built_path, cache_folder, path, stale
 
 
 class Progressing:

@@ -12,7 +12,8 @@ from pathlib import Path
 from testbed.engine_error import EngineError
 from testbed.engines.table import ENGINES
 
-HOW = "install it from https://go.dev/dl, or set FLOODPLAIN_ENGINES to a folder of ready engines"
+READY = "FLOODPLAIN_ENGINES"
+"""Names a folder of programs that are there already."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,14 @@ def _version(executable: str, settings: Mapping[str, str]) -> tuple[str, str]:
     return done.stdout.strip(), done.stderr.strip()
 
 
+def remedy(given: Mapping[str, str]) -> str:
+    """What to do where there is no Go that is new enough."""
+    install = "install it from https://go.dev/dl"
+    if given.get(READY):
+        return f"{install}: files that come with modules are read through it, also where {READY} names the programs"
+    return f"{install}, or set {READY} to a folder of ready engines"
+
+
 def find_go(given: Mapping[str, str]) -> Go:
     """Go as found on the PATH of the environment `given`; one that is too old is asked to fetch what we need.
 
@@ -74,7 +83,7 @@ def find_go(given: Mapping[str, str]) -> Go:
     wanted = needed()
     executable = shutil.which("go", path=given.get("PATH"))
     if executable is None:
-        raise EngineError(f"engines are built with Go {wanted} or newer, and there is no `go` on PATH; {HOW}")
+        raise EngineError(f"engines are built with Go {wanted} or newer, and there is no `go` on PATH; {remedy(given)}")
     settings = environment(given)
     said, complaint = _version(executable, settings)
     found = re.match(r"go version (?:go|devel go)(\S+)", said)
@@ -88,7 +97,7 @@ def find_go(given: Mapping[str, str]) -> Go:
         if switched and numbers(switched[1]) >= numbers(wanted):
             return Go(executable, said, settings)
         have += f", and fetching Go {wanted} as a module failed: {complaint or said}"
-    raise EngineError(f"engines are built with Go {wanted} or newer; {have}; {HOW}")
+    raise EngineError(f"engines are built with Go {wanted} or newer; {have}; {remedy(given)}")
 
 
 @cache

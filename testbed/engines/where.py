@@ -7,9 +7,7 @@ from pathlib import Path
 
 from testbed.engine_error import EngineError
 from testbed.engines.table import ENGINES, Engine, named
-from testbed.engines.toolchain import Go, go
-
-READY = "FLOODPLAIN_ENGINES"
+from testbed.engines.toolchain import READY, Go, go
 
 
 def cache_folder(given: Mapping[str, str]) -> Path:

@@ -11,7 +11,6 @@ import pytest
 
 from testbed.engine_error import EngineError
 from testbed.engines import ENGINES, Engine, Tier, of_tier, path
-from testbed.engines import toolchain as toolchain_module
 from testbed.engines.modules import module_folder, requiring
 from testbed.engines.table import FOLDER, required_version
 from testbed.engines.toolchain import environment, find_go, needed
@@ -183,11 +182,23 @@ def test_a_module_that_go_mod_does_not_require_has_no_version() -> None:
         required_version("module x\n\nrequire a/bc v1.0.0\n", "a/b")
 
 
-def test_without_go_the_message_says_what_is_needed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("ready", "remedy"),
+    [
+        ({}, ", or set FLOODPLAIN_ENGINES to a folder of ready engines"),
+        (
+            {"FLOODPLAIN_ENGINES": "/ready"},
+            ": files that come with modules are read through it, also where FLOODPLAIN_ENGINES names the programs",
+        ),
+    ],
+    ids=["building", "ready engines"],
+)
+def test_without_go_the_message_says_what_is_needed(tmp_path: Path, ready: dict[str, str], remedy: str) -> None:
     with pytest.raises(EngineError) as caught:
-        find_go({"PATH": str(tmp_path)})
+        find_go({"PATH": str(tmp_path), **ready})
     assert str(caught.value) == (
-        f"engines are built with Go {needed()} or newer, and there is no `go` on PATH; {toolchain_module.HOW}"
+        f"engines are built with Go {needed()} or newer, and there is no `go` on PATH; install it from "
+        f"https://go.dev/dl{remedy}"
     )
 
 
