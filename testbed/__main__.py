@@ -85,15 +85,15 @@ def up_command(
 
     with contextlib.ExitStack() as stack:
         state = stack.enter_context(State(folder))
-        bed = stack.enter_context(open_bed(state))
+        bed, kubelets = stack.enter_context(open_bed(state)), None
         if not bare:
             typer.echo("pulumi up of the stack testbed ...", err=True)
             bed.deploy()
-            stack.enter_context(fake_kubelets(state, bed.cluster.api, bed.aws))
+            kubelets = stack.enter_context(fake_kubelets(state, bed.cluster.api, bed.aws))
         typer.echo(f"export KUBECONFIG={shlex.quote(str(bed.cluster.kubeconfig))}")
         typer.echo(f"AWS stand-in at {bed.aws.endpoint}; logs in {state.path('logs')}; Ctrl-C ends it all", err=True)
         with contextlib.suppress(KeyboardInterrupt):  # from here on Ctrl-C is the good end
-            while True:
+            while kubelets is None or not kubelets.failing():  # leaving their block raises what fails
                 bed.require_whole()
                 time.sleep(1)
 

@@ -35,9 +35,9 @@ def running(folder: Path) -> Iterator[subprocess.Popen[str]]:
         started.wait()
 
 
-def left_over(folder: Path) -> list[str]:
-    """Command lines of processes that were given something of `folder`."""
-    found = []
+def left_over(folder: Path) -> dict[int, str]:
+    """Command lines of processes that were given something of `folder`, by id."""
+    found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
@@ -45,7 +45,7 @@ def left_over(folder: Path) -> list[str]:
             except OSError:
                 continue
             if str(folder) in line:
-                found.append(line)
+                found[int(entry.name)] = line
     return found
 
 
@@ -78,4 +78,18 @@ def test_the_printed_line_leads_to_a_cluster_and_ending_it_leaves_no_process(
         _, errors = command.communicate(timeout=60)
     assert command.returncode == (0 if number is signal.SIGINT else 143)
     assert "Traceback" not in errors
-    assert left_over(folder) == []
+    assert left_over(folder) == {}
+
+
+def test_a_person_learns_that_an_engine_was_killed_and_all_others_end(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    with running(folder) as command:
+        assert command.stdout
+        assert command.stdout.readline().startswith("export KUBECONFIG=")
+        [engine] = [pid for pid, line in left_over(folder).items() if "kube-scheduler" in line]
+        os.kill(engine, signal.SIGKILL)
+        _, errors = command.communicate(timeout=60)
+    assert command.returncode == 1
+    assert "\ntestbed: kube-scheduler was killed by SIGKILL although nobody asked it to; its last lines:\n" in errors
+    assert errors.endswith(f"\nstate and logs stay in {folder}\n")
+    assert left_over(folder) == {}

@@ -45,7 +45,7 @@ def starting(options: Options | None = None) -> str:
         control_plane(state, processes, options),
     ):
         pass
-    shutil.rmtree(state.folder)
+    shutil.rmtree(state.folder, ignore_errors=True)  # nothing stays where nothing was started
     return str(failure.value)
 
 
