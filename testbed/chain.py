@@ -92,7 +92,7 @@ def launched(bed: Bed) -> Launched:
         return [one for one in bed.cluster.api.items(CLAIMS) if one.get("status", {}).get("providerID")]
 
     (found,) = wait_until(
-        "Karpenter has launched an instance", claims, process=bed.karpenter.process, timeout_seconds=60
+        "Karpenter has launched an instance", claims, process=bed.karpenter.process, timeout_seconds=150
     )
     identity = found["status"]["providerID"].rpartition("/")[2]
     instance = bed.aws.instance(identity)

@@ -18,7 +18,6 @@ Object = Mapping[str, Any]
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
-JSON_PATCH = "application/json-patch+json"
 
 
 @dataclass(frozen=True)

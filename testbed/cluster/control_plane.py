@@ -62,7 +62,7 @@ class ControlPlane:
         folder = engines.module_folder("github.com/aws/karpenter-provider-aws") / "pkg" / "apis" / "crds"
         for file in sorted(folder.glob("*.yaml")):
             self.api.must_apply(yaml.safe_load(file.read_text()))
-        wait_until("Karpenter's kinds are served", lambda: _established(self.api), timeout_seconds=30)
+        wait_until("Karpenter's kinds are served", lambda: _established(self.api))
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.aws import Aws
-from testbed.cluster.api import Api
+from testbed.cluster.api import STRATEGIC, Api
 from testbed.cluster.registration import node_object, ready, timestamp
 from testbed.engine_error import EngineError
 from testbed.state import State
@@ -31,7 +31,6 @@ PAUSE_SECONDS = 0.25
 HEARTBEAT_SECONDS = 8
 _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
-_STRATEGIC = "application/strategic-merge-patch+json"
 
 
 @dataclass
@@ -119,7 +118,7 @@ class FakeKubelets:
             else:
                 condition = ready(False, datetime.now(UTC))
                 self.api.patch(
-                    f"/api/v1/nodes/{name}/status", {"status": {"conditions": [condition]}}, content_type=_STRATEGIC
+                    f"/api/v1/nodes/{name}/status", {"status": {"conditions": [condition]}}, content_type=STRATEGIC
                 )
 
     def _running(self) -> set[str]:

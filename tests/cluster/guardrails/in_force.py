@@ -51,7 +51,7 @@ def wait_until_judged(api: Api, policies: list[Manifest], runtime_classes: list[
         for pod in probes(name):
             verdict = judge(policies, Request(admitted(pod, [runtime_class])))
             question = f"{pod['metadata']['name']} of {name} is judged by {len(policies)} policies"
-            wait_until(question, partial(_is_judged, api, pod, verdict), timeout_seconds=30)
+            wait_until(question, partial(_is_judged, api, pod, verdict), timeout_seconds=120)
 
 
 def _is_judged(api: Api, pod: Manifest, verdict: Verdict) -> bool:

@@ -25,7 +25,6 @@ from tests.components.guardrails.corpus import CASES, POLICIES, RUNTIME_CLASSES,
 TITLE = "Guardrails: pods of the table on the API server"
 FILES = sorted({case.file for case in CASES})
 PODS = "/api/v1/namespaces/jobs/pods"
-POLICY_PATH = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 GUARDED = {one.runtime_class_name for one in SETTINGS.others if one.mode != "off"}
 
 

@@ -111,5 +111,5 @@ def test_a_pool_without_any_capacity_says_so(bed: Bed) -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _nothing_unexpected(bed: Bed) -> None:
+def _bed_is_up(bed: Bed) -> None:
     """Asks for the bed before the first test, so that its start is not counted as a test's time."""

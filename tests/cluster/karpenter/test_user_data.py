@@ -21,7 +21,6 @@ from tests.cluster.karpenter.bed import CLASSES, Bed, condition, swap_pool
 from tests.cluster.karpenter.user_data_cases import PLAIN, VALID, WRITTEN, generated
 
 TEXTS = {**VALID, **WRITTEN, **generated()}
-PREFIX = "LaunchTemplateData"
 Parts = list[tuple[str, str]]
 
 
