@@ -8,6 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from testbed.engine_error import EngineError
+
 from .rows import show, write
 
 NAMES = ("preview", "checks", "testbed")
@@ -26,7 +28,12 @@ def main(arguments: list[str]) -> int:
     holds = True
     for name in names or NAMES:
         benchmark = import_module(f".{name}", __package__)
-        rows = benchmark.run(options)
+        try:
+            rows = benchmark.run(options)
+        except EngineError as error:
+            print(f"benchmark {name}: {error}", file=sys.stderr)
+            holds = False
+            continue
         getattr(benchmark, "show", show)(name, rows, console)
         console.print(f"written to {write(name, rows, OUT).relative_to(OUT.parent.parent)}\n")
         holds = holds and all(row.holds for row in rows)

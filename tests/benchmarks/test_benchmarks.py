@@ -44,7 +44,7 @@ def test_the_table_shows_figures_goals_and_peers() -> None:
 
 def test_an_unknown_benchmark_is_told_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["previw"]) == 2
-    assert capsys.readouterr().err == "no benchmark is called 'previw'; there are: preview, checks\n"
+    assert capsys.readouterr().err == "no benchmark is called 'previw'; there are: preview, checks, testbed\n"
 
 
 def test_a_childs_time_and_memory_are_its_own_and_not_those_of_this_large_process(tmp_path: Path) -> None:
@@ -81,6 +81,16 @@ def test_without_binaries_the_api_servers_verdicts_are_read_and_said_to_be() -> 
     assert checks.peer_name(None, load()) == (
         "kubectl apply --dry-run=server, Kubernetes 1.36.3, Karpenter CRDs 1.14.1 (read: recorded earlier)"
     )
+
+
+def test_a_benchmark_whose_engines_are_not_built_is_one_message(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FLOODPLAIN_ENGINES", str(tmp_path))
+    assert command.main(["testbed"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("benchmark testbed: FLOODPLAIN_ENGINES names ")
+    assert said.count("\n") == 1
 
 
 def test_engines_that_are_not_built_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
