@@ -87,7 +87,8 @@ class Processes:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> Process:
-        """Start `command` with exactly the environment `env` (ours when None). Returns without waiting for readiness.
+        """Start `command` with exactly the environment `env` (`clean_environment` when None: etcd, for one, takes
+        settings from ETCD_...). Returns without waiting for readiness.
 
         Raises EngineError when the program does not exist or the disk is full. Call it from the main thread: the kernel
         ends an engine when the thread that started it ends.
@@ -110,7 +111,7 @@ class Processes:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=dict(os.environ if env is None else env),
+                env=clean_environment() if env is None else dict(env),
                 cwd=cwd or self._state.folder,
                 start_new_session=True,
             )

@@ -13,7 +13,7 @@ from testbed.cluster.api import Api
 from testbed.cluster.certificates import Authority, Pair, token_keys
 from testbed.engine_error import EngineError
 from testbed.ports import free_port
-from testbed.processes import Process, Processes, clean_environment, wait_until
+from testbed.processes import Process, Processes, wait_until
 from testbed.state import State
 
 SERVICES = "10.96.0.0/16"
@@ -106,15 +106,12 @@ def _start(state: State, processes: Processes, options: Options, started: dict[s
     started["etcd"] = processes.start("etcd", etcd_command(etcd, state.path("cluster", "etcd"), etcd_port, free_port()))
     serving = authority.issue("api-server", "kube-apiserver", hosts=("127.0.0.1", "10.0.2.2", "10.96.0.1", "localhost"))
     command = api_server_command(port, etcd_port, authority, serving, tokens, admin, options)
-    started["kube-apiserver"] = processes.start(
-        "kube-apiserver", _with_hosts(state, command, options.kubelet_hosts), env=clean_environment()
-    )
+    started["kube-apiserver"] = processes.start("kube-apiserver", _with_hosts(state, command, options.kubelet_hosts))
     wait_until("the API server is ready", lambda: _ready(api, started), process=started["kube-apiserver"])
     if options.controller_manager:
         started["kube-controller-manager"] = processes.start(
             "kube-controller-manager",
             controller_manager_command(kubeconfig, tokens, authority),
-            env=clean_environment(),
         )
         wait_until(
             "the default service account exists",
@@ -122,9 +119,7 @@ def _start(state: State, processes: Processes, options: Options, started: dict[s
             process=started["kube-controller-manager"],
         )
     if options.scheduler:
-        started["kube-scheduler"] = processes.start(
-            "kube-scheduler", scheduler_command(kubeconfig), env=clean_environment()
-        )
+        started["kube-scheduler"] = processes.start("kube-scheduler", scheduler_command(kubeconfig))
     # Karpenter asks for this service's address and writes it into its nodes' settings.
     api.must_apply(_dns_service())
     hosts = state.path("cluster", "hosts") if options.kubelet_hosts else None

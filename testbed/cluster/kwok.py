@@ -11,7 +11,7 @@ from typing import Any
 from testbed import engines
 from testbed.cluster.control_plane import ControlPlane
 from testbed.ports import free_port
-from testbed.processes import Process, Processes, clean_environment, wait_until
+from testbed.processes import Process, Processes, wait_until
 
 ANNOTATION = "kwok.x-k8s.io/node"
 # KWOK's own descriptions of what a node and a pod do, read from its Go module.
@@ -27,9 +27,7 @@ STAGES = (
 def start_kwok(processes: Processes, control_plane: ControlPlane, *, node_name: str = "system-1") -> Process:
     """KWOK and one node of it, Ready when this returns."""
     folder = engines.module_folder("sigs.k8s.io/kwok") / "kustomize" / "stage"
-    process = processes.start(
-        "kwok", kwok_command(engines.path("kwok"), control_plane.kubeconfig, folder), env=clean_environment()
-    )
+    process = processes.start("kwok", kwok_command(engines.path("kwok"), control_plane.kubeconfig, folder))
     control_plane.api.must_apply(kwok_node(node_name))
     wait_until(f"KWOK's node {node_name} is Ready", lambda: _is_ready(control_plane, node_name), process=process)
     return process

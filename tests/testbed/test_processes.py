@@ -45,6 +45,17 @@ def test_an_engine_gets_exactly_its_environment_its_folder_and_a_log_of_both_out
     assert process.log.read_text() == f"{tmp_path} ['A', 'LC_CTYPE', 'PWD']\nb"
 
 
+def test_nothing_of_a_person_s_environment_reaches_an_engine(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ETCD_NAME", "KUBECONFIG", "AWS_PROFILE", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "theirs")
+    process = processes.start("env", ["env"])
+    assert ended(process)
+    found = dict(line.split("=", 1) for line in process.log.read_text().splitlines())
+    assert {name: found[name] for name in found if name not in ("PWD", "SHLVL", "_")} == clean_environment()
+
+
 def test_an_engine_starts_in_the_state_folder_and_in_a_session_of_its_own(processes: Processes, state: State) -> None:
     process = processes.start("sleep", ["sleep", FOREVER])
     assert Path(f"/proc/{process.pid}/cwd").readlink() == state.folder
