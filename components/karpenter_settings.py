@@ -55,8 +55,11 @@ class LogLevel(StrEnum):
     """How much the controller writes."""
 
     ERROR = "error"
+    """Failures alone."""
     INFO = "info"
+    """What it does with nodes, too."""
     DEBUG = "debug"
+    """And why."""
 
 
 class FeatureGates(Settings):

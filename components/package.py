@@ -55,5 +55,8 @@ class PackageProvider(ComponentProvider):
 
 @cache
 def package_schema() -> dict[str, Any]:
-    """The schema that `pulumi package get-schema` prints, without starting a server."""
+    """The schema that the engine gets, without starting a server.
+
+    `pulumi package get-schema` prints it in its own form: no empty lists, no descriptions within lists and maps.
+    """
     return PackageProvider().published

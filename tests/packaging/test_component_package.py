@@ -45,6 +45,13 @@ def test_every_property_in_the_schema_is_described() -> None:
         if not described.get("description")
     ]
     assert bare == []
+    unexplained = [
+        f"{token} {one['name']}"
+        for token, shape in places.items()
+        for one in shape.get("enum", ())
+        if not one["description"]
+    ]
+    assert unexplained == []
 
 
 @pytest.fixture(scope="module")
