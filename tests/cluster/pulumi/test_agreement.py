@@ -17,6 +17,7 @@ import pytest
 import yaml
 from pulumi.runtime.rpc import UNKNOWN as UNKNOWN_ON_THE_WIRE
 
+from preview.checks import policies
 from preview.compare import changes
 from preview.recording import Recording
 from preview.render import render
@@ -32,6 +33,8 @@ from testbed.state import State
 
 CHECKOUT = Path(__file__).parents[3]
 STACKS = sorted(path.name.split(".")[1] for path in (CHECKOUT / "stacks").glob("Pulumi.*.yaml"))
+PACK = ("--policy-pack", str(CHECKOUT / "policies"))
+NOT_KNOWN_YET = "can't run policy"
 WITH_SECRET = "testbed, kubeconfig as a secret"
 SECRET_IN_THE_CLI = "[secret]"
 
@@ -85,6 +88,8 @@ class Both:
     """A stack as either sees it."""
 
     offline: Recording
+    violations: frozenset[tuple[str, str]]
+    """Rules of the policy pack that are broken offline, and by which resource."""
     engine: Outcome
 
 
@@ -113,7 +118,9 @@ def stacks() -> Iterator[dict[str, Both]]:
                 secrets = [("floodplain:kubeconfig", cluster.kubeconfig.read_text())] if name == WITH_SECRET else []
                 engine = Engine(state, cluster, aws, charts)
                 project = Project(engine, CHECKOUT, stack, secrets=secrets)
-                found[name] = Both(render(stack, project.folder).plan, project.preview())
+                rendering = render(stack, project.folder)
+                broken = frozenset((one.check, one.urn) for one in policies.check(rendering))
+                found[name] = Both(rendering.plan, broken, project.preview(*PACK))
                 project.remove()
         yield found
 
@@ -179,6 +186,12 @@ def test_providers_dependencies_and_parents_are_the_same(stacks: dict[str, Both]
         assert tuple(sorted(new.get("dependencies") or ())) == one.depends_on
         parent = new.get("parent", "")
         assert ("" if "pulumi:pulumi:Stack" in parent.split("::")[2] else parent) == one.parent
+
+
+@pytest.mark.parametrize("name", [*STACKS, WITH_SECRET])
+def test_the_policy_pack_finds_the_same(stacks: dict[str, Both], name: str) -> None:
+    found = {(one.policy, one.urn) for one in stacks[name].engine.violations if NOT_KNOWN_YET not in one.message}
+    assert found == stacks[name].violations
 
 
 def test_a_secret_kubeconfig_is_never_shown(stacks: dict[str, Both]) -> None:
