@@ -17,6 +17,7 @@ from pathlib import Path
 
 from testbed import chain
 from testbed.bed import CHECKOUT, STACK, Bed, open_bed
+from testbed.cluster.api import is_true
 from testbed.cluster.control_plane import control_plane
 from testbed.engine_error import EngineError
 from testbed.engines import ENGINES
@@ -91,7 +92,7 @@ def _node_classes(bed: Bed) -> Iterator[Row]:
 
 
 def _ready(bed: Bed, name: str) -> bool:
-    return chain.is_true(bed.cluster.api.get(f"{NODE_CLASSES}/{name}"), "Ready")
+    return is_true(bed.cluster.api.get(f"{NODE_CLASSES}/{name}"), "Ready")
 
 
 def _node(bed: Bed, image: Image) -> Iterator[Row]:

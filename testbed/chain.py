@@ -16,6 +16,7 @@ import yaml
 from floodplain import catalogue
 from floodplain.catalogue.instance_type import InstanceType
 from testbed.bed import CHECKOUT, STACK, Bed
+from testbed.cluster.api import is_true
 from testbed.engine_error import EngineError
 from testbed.node.container_images import EATER, PAUSE
 from testbed.node.image import Image
@@ -124,13 +125,8 @@ def boot_it(bed: Bed, image: Image, what: Launched) -> Machine:
 
 
 def phase(bed: Bed) -> str:
+    """The job's: Pending, Running, Succeeded or Failed."""
     return str(bed.cluster.api.get(f"{PODS}/{POD}")["status"]["phase"])
-
-
-def is_true(thing: dict[str, Any], condition: str) -> bool:
-    """Whether a condition of an object's status is True."""
-    conditions = thing.get("status", {}).get("conditions", [])
-    return any(one["type"] == condition and one["status"] == "True" for one in conditions)
 
 
 def settings(image: Image) -> dict[str, Any]:

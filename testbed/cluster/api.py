@@ -163,6 +163,12 @@ class Api:
         return answer.body
 
 
+def is_true(thing: Object, condition: str) -> bool:
+    """Whether a condition of an object's status is True."""
+    conditions = thing.get("status", {}).get("conditions") or ()
+    return any(one["type"] == condition and one["status"] == "True" for one in conditions)
+
+
 def _options(dry_run: bool) -> dict[str, str]:
     return {"fieldValidation": "Strict", **({"dryRun": "All"} if dry_run else {})}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from testbed import engines
-from testbed.cluster.api import Api
+from testbed.cluster.api import Api, is_true
 from testbed.cluster.certificates import Authority, Pair, token_keys
 from testbed.engine_error import EngineError
 from testbed.ports import free_port
@@ -256,7 +256,4 @@ def _dns_service() -> dict[str, object]:
 
 def _established(api: Api) -> bool:
     crds = api.items("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
-    return all(
-        any(c["type"] == "Established" and c["status"] == "True" for c in crd.get("status", {}).get("conditions") or ())
-        for crd in crds
-    )
+    return all(is_true(crd, "Established") for crd in crds)

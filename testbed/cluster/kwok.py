@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed import engines
+from testbed.cluster.api import is_true
 from testbed.cluster.control_plane import ControlPlane
 from testbed.ports import free_port
 from testbed.processes import Process, Processes, wait_until
@@ -29,7 +30,10 @@ def start_kwok(processes: Processes, control_plane: ControlPlane, *, node_name: 
     folder = engines.module_folder("sigs.k8s.io/kwok") / "kustomize" / "stage"
     process = processes.start("kwok", kwok_command(engines.path("kwok"), control_plane.kubeconfig, folder))
     control_plane.api.must_apply(kwok_node(node_name))
-    wait_until(f"KWOK's node {node_name} is Ready", lambda: _is_ready(control_plane, node_name), process=process)
+    path = f"/api/v1/nodes/{node_name}"
+    wait_until(
+        f"KWOK's node {node_name} is Ready", lambda: is_true(control_plane.api.get(path), "Ready"), process=process
+    )
     return process
 
 
@@ -66,9 +70,3 @@ def kwok_node(
         },
         "status": {"capacity": resources, "allocatable": resources},
     }
-
-
-def _is_ready(control_plane: ControlPlane, name: str) -> bool:
-    node = control_plane.api.get(f"/api/v1/nodes/{name}")
-    conditions = node.get("status", {}).get("conditions", [])
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)

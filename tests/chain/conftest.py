@@ -11,6 +11,7 @@ import pytest
 
 from testbed import chain
 from testbed.bed import Bed, open_bed
+from testbed.cluster.api import is_true
 from testbed.node.image import Image, build_image
 from testbed.node.machine import Machine
 from testbed.processes import wait_until
@@ -84,7 +85,7 @@ def _whole_chain(bed: Bed, image: Image, timeline: Timeline) -> Run:
     claim = launched.claim["metadata"]["name"]
     wait_until(
         "Karpenter takes the node for initialized",
-        lambda: chain.is_true(api.get(f"{chain.CLAIMS}/{claim}"), "Initialized"),
+        lambda: is_true(api.get(f"{chain.CLAIMS}/{claim}"), "Initialized"),
         timeout_seconds=120,
     )
     timeline.mark("Karpenter takes the node for initialized")

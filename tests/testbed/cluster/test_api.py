@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from testbed.cluster.api import APPLY, MERGE, Answer, Api, RefusedError
+from testbed.cluster.api import APPLY, MERGE, Answer, Api, RefusedError, is_true
 from testbed.cluster.certificates import Authority
 
 DISCOVERY = {
@@ -243,3 +243,17 @@ def test_a_person_s_proxy_is_not_asked(api: Api, monkeypatch: pytest.MonkeyPatch
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     assert api.create(POD).status == 200
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        ({"conditions": [{"type": "Ready", "status": "True"}]}, True),
+        ({"conditions": [{"type": "Ready", "status": "Unknown"}, {"type": "Launched", "status": "True"}]}, False),
+        ({"conditions": None}, False),
+        ({}, False),
+    ],
+)
+def test_a_condition_is_true_only_where_it_says_so(status: dict[str, Any], answer: bool) -> None:
+    assert is_true({"status": status}, "Ready") is answer
+    assert is_true({}, "Ready") is False
