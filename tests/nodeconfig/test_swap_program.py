@@ -73,6 +73,20 @@ def test_reboot_reuses_the_file(node: Any) -> None:
     assert essential(node.calls) == [*MADE[:2], MADE[-1], *PROTECTED]
 
 
+@pytest.mark.parametrize(("memory_kib", "taken_over"), [(65528, True), (65544, True), (65536 + 132, False)])
+def test_a_reboot_with_some_pages_more_or_less_takes_the_file_over(
+    node: Any, memory_kib: int, taken_over: bool
+) -> None:
+    """Seen on a node machine: MemTotal was 4 KiB less after a reboot."""
+    start(node)
+    node.set_memory(memory_kib)
+    done = start(node)
+    assert (done.returncode, node.metrics["floodplain_swap_ready"]) == (0, 1)
+    assert ("reused" in done.stdout) is taken_over
+    again = start(node)
+    assert (again.returncode, "already on" in again.stdout) == (0, True)
+
+
 def test_file_of_another_size_is_made_again(node: Any) -> None:
     node.swap_file.write_bytes(b"x" * 8192)
     assert start(node).returncode == 0
