@@ -15,8 +15,17 @@ from testbed.node.instance import Instance
 from testbed.node.machine import Machine, boot
 from testbed.processes import Processes
 from testbed.state import State
+from tests.node.figures import note, noted
 from tests.node.jobs import Jobs
 from tests.node.pool import DISK_BYTES, MEMORY_MIB, pool, user_data
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if noted():
+        terminalreporter.section("figures")
+        for figure in noted():
+            terminalreporter.write_line(figure)
+
 
 NAMES = ("shared", "other", "diskless")
 Boot = Callable[..., Machine]
@@ -76,7 +85,7 @@ def start(state: State, processes: Processes, image: Image, cluster: ControlPlan
 def machine(start: Boot) -> Iterator[Machine]:
     """Two disks, the pool as it is, Ready. Shared: a test leaves it as it found it."""
     booted = start("shared", allow_reboot=True)
-    print(f"\nboot to Ready: {booted.wait_until_ready():.0f} s")
+    note(f"boot to Ready: {booted.wait_until_ready():.0f} s")
     yield booted
     booted.stop()
 

@@ -14,6 +14,7 @@ from floodplain.swap import swap_file_bytes, swap_total_bytes
 from nodeconfig import kernel_reserve
 from testbed.node.machine import Machine
 from testbed.node.nodeadm_standin.kubelet import reserved_millicores
+from tests.node.figures import note
 from tests.node.jobs import memory
 from tests.node.pool import MAX_PODS, pool
 
@@ -170,8 +171,8 @@ def test_kubelet_starts_after_both_of_our_units_and_the_time_they_add_is_shown(m
     assert max(memory_set, swapped) <= kubelet
     scripts = _microseconds(machine, "cloud-final.service", "ActiveEnter") - stamps["cloud-final.service"]
     begun = min(_microseconds(machine, f"floodplain-{name}.service", "InactiveExit") for name in ("memory", "swap"))
-    print(
-        f"\nwhat our user data adds to a boot: script {scripts / 1e6:.1f} s, "
+    note(
+        f"what our user data adds to a boot: script {scripts / 1e6:.1f} s, "
         f"units (kubelet waits) {(max(memory_set, swapped) - begun) / 1e6:.1f} s; "
         f"mount to kubelet's start {(kubelet - mounted) / 1e6:.1f} s"
     )

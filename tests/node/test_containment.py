@@ -19,6 +19,7 @@ from testbed.node.container_images import EATER, PAUSE
 from testbed.node.image import Image
 from testbed.node.machine import Machine
 from testbed.processes import wait_until
+from tests.node.figures import note
 from tests.node.jobs import End, Jobs, container, memory
 from tests.node.pool import pool
 
@@ -112,7 +113,7 @@ def pair(jobs: Jobs, runtime: str) -> Pair:
             jobs.start(name, container(request_mib=request, limit_mib=limit, eat=eat), runtimeClassName=runtime)
         ends = jobs.ended("one", "two", timeout_seconds=500)
         free, total = (memory(jobs.machine)[f"Swap{key}"] // MIB for key in ("Free", "Total"))
-        print(f"\ntwo jobs of {request}/{limit} MiB, peak {peak} MiB: {ends}; swap free {free} of {total} MiB")
+        note(f"two jobs of {request}/{limit} MiB, peak {peak} MiB: {ends}; swap free {free} of {total} MiB")
         jobs.remove("one", "two")
         return ends
 

@@ -8,6 +8,7 @@ from floodplain.swap import swap_file_bytes
 from testbed.cluster.control_plane import ControlPlane
 from testbed.node.machine import Machine
 from tests.node.conftest import Boot
+from tests.node.figures import note
 from tests.node.jobs import Jobs, container, memory
 from tests.node.pool import DISK_BYTES
 
@@ -27,7 +28,7 @@ chmod +x /usr/local/bin/fallocate
 def test_a_disk_too_small_is_said_and_the_machine_powers_off(diskless: Boot) -> None:
     machine = diskless(disks=(10 * 10**9,))
     seconds = machine.wait_until_powered_off()
-    print(f"\ndisk too small: off after {seconds:.0f} s")
+    note(f"disk too small: off after {seconds:.0f} s")
     assert "floodplain-swap: no room in /mnt/k8s-disks/0: " in machine.console()
     assert machine.node() is None
 
@@ -35,7 +36,7 @@ def test_a_disk_too_small_is_said_and_the_machine_powers_off(diskless: Boot) -> 
 def test_a_swap_unit_killed_half_way_powers_the_machine_off(diskless: Boot) -> None:
     machine = diskless(settings={"extraScripts": [KILLS]})
     seconds = machine.wait_until_powered_off()
-    print(f"\nswap unit killed: off after {seconds:.0f} s")
+    note(f"swap unit killed: off after {seconds:.0f} s")
     assert "part-002 ended with status 0" in machine.console()
     assert machine.node() is None
 

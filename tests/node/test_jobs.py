@@ -11,6 +11,7 @@ from components.pool_objects import runtime_class
 from floodplain.quantity import MIB, to_bytes
 from floodplain.swap import SwapContainer, SwapNode, completion, limit_bytes, request_bytes
 from testbed.cluster.control_plane import ControlPlane
+from tests.node.figures import note
 from tests.node.jobs import Jobs, container, memory
 from tests.node.pool import pool
 
@@ -51,7 +52,7 @@ def test_a_peak_over_the_limit_survives_with_swap_and_its_twin_without_is_killed
         seen = jobs.machine.run(f"cat {folder}/memory.swap.current 2>/dev/null || echo 0")
         peak = max(peak, int(seen))
     ends = jobs.ended("with-swap", "without")
-    print(f"\nlimit {limit} MiB, peak {PEAK_MIB} MiB, in swap at most {peak // MIB} MiB: {ends}")
+    note(f"limit {limit} MiB, peak {PEAK_MIB} MiB, in swap at most {peak // MIB} MiB: {ends}")
     assert (ends["with-swap"].exit_code, ends["with-swap"].reason) == (0, "Completed")
     assert (ends["without"].exit_code, ends["without"].reason) == (137, "OOMKilled")
     assert (PEAK_MIB - limit) * MIB <= peak <= plan.grant_bytes
@@ -69,7 +70,7 @@ def test_two_jobs_that_fill_the_node_by_request_both_end_well(jobs: Jobs, runtim
     for name in ("one", "two"):
         jobs.start(name, container(request_mib=request, limit_mib=limit, eat=eat), runtimeClassName=runtime)
     ends = jobs.ended("one", "two", timeout_seconds=400)
-    print(f"\nallocatable {allocatable} MiB, two of limit {limit} and peak {peak} MiB: {ends}")
+    note(f"allocatable {allocatable} MiB, two of limit {limit} and peak {peak} MiB: {ends}")
     assert {name: (end.exit_code, end.reason, end.pod_reason) for name, end in ends.items()} == {
         "one": (0, "Completed", None),
         "two": (0, "Completed", None),

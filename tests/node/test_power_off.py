@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.node.conftest import Boot
+from tests.node.figures import note
 
 MOUNT_WAIT_SECONDS = 15
 """Half of the start timeout below."""
@@ -12,6 +13,6 @@ def test_without_a_disk_kubelet_never_starts_and_the_machine_powers_off(diskless
     machine = diskless(disks=(), settings={"swap": {"startTimeout": "30s"}})
     seconds = machine.wait_until_powered_off()
     console = machine.console()
-    print(f"\nno disk: off after {seconds:.0f} s")
+    note(f"no disk: off after {seconds:.0f} s")
     assert "floodplain-swap: /mnt/k8s-disks/0 is not mounted: no instance store, or not RAID0?" in console
     assert machine.node() is None

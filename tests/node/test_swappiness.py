@@ -9,6 +9,7 @@ import pytest
 
 from floodplain.quantity import MIB
 from testbed.node.machine import Machine
+from tests.node.figures import note
 from tests.node.jobs import Jobs, container
 
 pytestmark = pytest.mark.full
@@ -34,8 +35,8 @@ def test_the_job_ends_well_at_10_and_at_60(machine: Machine, jobs: Jobs) -> None
         log = jobs.log("odm").splitlines()
         written, read = (after - before for before, after in zip(pages, _swapped_pages(machine), strict=True))
         jobs.remove("odm")
-        print(
-            f"\nswappiness {swappiness}: {log[-1]}, to swap {written * 4096 // MIB} MiB, from swap "
+        note(
+            f"swappiness {swappiness}: {log[-1]}, to swap {written * 4096 // MIB} MiB, from swap "
             f"{read * 4096 // MIB} MiB ({', '.join(line for line in log if line.startswith('sweep'))})"
         )
         assert (ends["odm"].exit_code, ends["odm"].reason) == (0, "Completed")
