@@ -70,7 +70,7 @@ class Engine:
         charts: Charts | None = None,
     ) -> None:
         self.folder = state.path("pulumi", "bin").parent
-        for name in ("bin", "home", "backend"):
+        for name in ("bin", "home", "backend", "tmp"):
             (self.folder / name).mkdir(exist_ok=True)
         _install(self.folder / "bin")
         self.environment = {

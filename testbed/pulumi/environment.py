@@ -19,11 +19,13 @@ def engine_environment(
     folder: Path, given: Mapping[str, str], *, aws_endpoint: str | None, region: str, kubeconfig: Path | None
 ) -> dict[str, str]:
     """`folder` holds everything that the CLI writes; `given` is the environment of this process."""
-    kept = {name: given[name] for name in ("HOME", "TMPDIR", "LANG", "XDG_CACHE_HOME") if name in given}
+    kept = {name: given[name] for name in ("HOME", "LANG", "XDG_CACHE_HOME") if name in given}
     return {
         **kept,
         # Ours first: the CLI takes plugins from PATH before it looks anywhere else.
         "PATH": f"{folder / 'bin'}:{given.get('PATH', '/usr/bin:/bin')}",
+        # The Kubernetes provider leaves kubeconfigs there, with their keys.
+        "TMPDIR": str(folder / "tmp"),
         "PULUMI_HOME": str(folder / "home"),
         "PULUMI_BACKEND_URL": f"file://{folder / 'backend'}",
         "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,

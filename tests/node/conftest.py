@@ -15,6 +15,7 @@ from testbed.node.instance import Instance
 from testbed.node.machine import Machine, boot
 from testbed.processes import Processes
 from testbed.state import State
+from tests.kept_logs import pytest_runtest_makereport  # noqa: F401
 from tests.node.figures import note, noted
 from tests.node.jobs import Jobs
 from tests.node.pool import DISK_BYTES, MEMORY_MIB, pool, user_data

@@ -33,6 +33,7 @@ def test_nothing_of_a_person_reaches_the_cli() -> None:
     assert found == {
         "PATH": "/state/bin:/usr/bin",
         "HOME": "/home/somebody",
+        "TMPDIR": "/state/tmp",
         "PULUMI_HOME": "/state/home",
         "PULUMI_BACKEND_URL": "file:///state/backend",
         "PULUMI_CONFIG_PASSPHRASE": "testbed",
