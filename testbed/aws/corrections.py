@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs
 from wsgiref.types import WSGIEnvironment
 
 from testbed.aws import eks_objects, fleet, images, prices, query
@@ -68,6 +69,8 @@ class Corrections:
             ("ec2", "DescribeInstances"): self._describe_instances,
             ("ec2", "DescribeSpotPriceHistory"): self._spot_prices,
             ("eks", "DescribeCluster"): self._describe_cluster,
+            ("eks", "TagResource"): self._eks_tags,
+            ("eks", "UntagResource"): self._eks_tags,
             ("pricing", "GetProducts"): self._products,
             ("ssm", "GetParameter"): self._parameter,
         }
@@ -197,6 +200,13 @@ class Corrections:
             headers = (("Content-Type", "application/json"), ("x-amzn-ErrorType", refusal.code))
             return Answer(refusal.status, headers, content.encode(), front=True)
         return Answer(200, (("Content-Type", "application/json"),), json.dumps(found).encode(), front=True)
+
+    def _eks_tags(self, exchange: Exchange) -> Answer:
+        parameters = exchange.asked.parameters
+        gone = parse_qs(exchange.environ.get("QUERY_STRING", "")).get("tagKeys", [])
+        if not self._eks.tag(parameters["resourceArn"], parameters.get("tags", {}), gone):
+            return self._pass(exchange)
+        return Answer(200, (("Content-Type", "application/json"),), b"{}", front=True)
 
 
 def user_data(template: Mapping[str, str]) -> bytes:

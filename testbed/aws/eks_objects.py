@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,6 +106,15 @@ class EksObjects:
             if name == "AccessEntry":
                 return {}
         return {kind.one: found}
+
+    def tag(self, arn: str, new: Mapping[str, str], gone: Iterable[str] = ()) -> bool:
+        """Change the tags of what has this ARN; False where that is nothing of ours."""
+        for name, kind in KINDS.items():
+            for one in self._found[name].values():
+                if one[kind.arn_field] == arn:
+                    one["tags"] = {key: value for key, value in {**one["tags"], **new}.items() if key not in {*gone}}
+                    return True
+        return False
 
     def _of(self, name: str, cluster: str) -> list[Document]:
         return [one for (owner, _), one in self._found[name].items() if owner == cluster]

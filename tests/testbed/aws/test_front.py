@@ -302,6 +302,17 @@ def test_pod_identity_associations_are_one_a_service_account(aws: Aws) -> None:
     assert eks.list_pod_identity_associations(clusterName=CLUSTER)["associations"] == []
 
 
+def test_tags_of_what_the_front_holds_are_put_on_and_taken_off(aws: Aws) -> None:
+    eks = aws.client("eks")
+    principal = "arn:aws:iam::111122223333:role/path/tagged"
+    named = {"clusterName": CLUSTER, "principalArn": principal}
+    arn = eks.create_access_entry(**named, tags={"a": "1", "b": "2"})["accessEntry"]["accessEntryArn"]
+    eks.tag_resource(resourceArn=arn, tags={"b": "3", "c": "4"})
+    eks.untag_resource(resourceArn=arn, tagKeys=["a"])
+    assert eks.describe_access_entry(**named)["accessEntry"]["tags"] == {"b": "3", "c": "4"}
+    eks.delete_access_entry(**named)
+
+
 def test_addons_are_active_at_once(aws: Aws) -> None:
     eks = aws.client("eks")
     named = {"clusterName": CLUSTER, "addonName": "eks-pod-identity-agent"}
