@@ -175,6 +175,23 @@ def test_a_user_data_edit_changes_the_class_alone_as_the_offline_preview_says(de
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
 
+def test_other_tags_reach_everything_in_aws_in_place(deployed: Deployed) -> None:
+    bed, before = deployed.bed, offline(deployed.bed)
+    bed.project.edit(lambda config: config["floodplain:tags"].update(owner="platform"))
+    said = {one.urn: one.action for one in verdict(before, offline(bed))}
+    assert bed.project.up().ops() == said
+    assert [*said.values()] == ["update"] * 17
+    iam, sqs, eks = (bed.aws.client(service) for service in ("iam", "sqs", "eks"))
+    url = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
+    (principal,) = eks.list_access_entries(clusterName="testbed")["accessEntries"]
+    entry = eks.describe_access_entry(clusterName="testbed", principalArn=principal)["accessEntry"]
+    role = iam.get_role(RoleName="KarpenterNodeRole-us-west-2-testbed")["Role"]
+    wanted = {"environment": "testbed", "owner": "platform"}
+    assert sqs.list_queue_tags(QueueUrl=url)["Tags"] == wanted
+    assert entry["tags"] == wanted
+    assert {tag["Key"]: tag["Value"] for tag in role["Tags"]} == wanted
+
+
 def test_a_priority_is_changed_by_another_object_of_the_same_name(deployed: Deployed) -> None:
     before = deployed.bed.cluster.api.get(PRIORITY)
     said, done = deployed.edit(priority={"value": 1000})
@@ -203,7 +220,7 @@ def test_what_somebody_changed_or_took_away_outside_is_put_right_by_refresh_and_
         "platform-karpenter-queue": "update",
         "platform-karpenter-target-health": "create",
     }
-    assert sqs.list_queue_tags(QueueUrl=url)["Tags"] == {"environment": "testbed"}
+    assert sqs.list_queue_tags(QueueUrl=url)["Tags"]["environment"] == "testbed"
     assert events.list_targets_by_rule(Rule="Karpenter-health-testbed")["Targets"][0]["Id"] == "karpenter"
     assert bed.project.preview().ops() == {}
 
