@@ -1,4 +1,4 @@
-"""Edits of the testbed's stack file, as a person would make them. One each; every one stands alone."""
+"""Edits of the testbed's stack file, as a person would make them. Every one stands alone."""
 
 from __future__ import annotations
 
@@ -60,14 +60,20 @@ def _set(place: Config, settings: Mapping[str, Any]) -> None:
 EDITS: dict[str, Edit] = {
     "nothing": lambda config: None,
     "more room": pool(limits={"cpu": "16", "memory": "64Gi"}),
-    "another swappiness": pool(swap={"swappiness": 60}),
+    "another boot": pool(
+        swap={"swappiness": 60},
+        kubelet={"maxPods": 20},
+        singleProcessOomKill=True,
+        rootVolume={"size": "60Gi"},
+        extraScripts=["#!/bin/sh\necho hello\n"],
+    ),
+    "another choice of nodes": pool(
+        capacityTypes=["spot", "on-demand"], zones=["us-west-2a"], labels={"team": "survey"}, weight=50
+    ),
     "a newer image": pool(ami={"alias": "al2023@v20260801"}),
     "one more family": pool(families=["c6id", "c8id"]),
     "larger sizes": pool(vcpus=[2, 4, 8], limits={"cpu": "16", "memory": "64Gi"}),
     "all on Arm": pool(families=["c6gd"], architecture="arm64"),
-    "on spot": pool(capacityTypes=["spot", "on-demand"]),
-    "one zone": pool(zones=["us-west-2a"]),
-    "a label": pool(labels={"team": "survey"}),
     "another taint": pool(taint={"key": "dedicated", "value": "batch"}),
     "a higher priority": pool(priority={"value": 1000}),
     "jobs that preempt": pool(priority={"preempts": True}),
@@ -76,11 +82,6 @@ EDITS: dict[str, Edit] = {
     "a larger overhead": pool(overhead="32Mi"),
     "more headroom": pool(headroom="512Mi"),
     "longer jobs": pool(longestJob="12h"),
-    "fewer pods a node": pool(kubelet={"maxPods": 20}),
-    "one process dies alone": pool(singleProcessOomKill=True),
-    "a larger root volume": pool(rootVolume={"size": "60Gi"}),
-    "a script at boot": pool(extraScripts=["#!/bin/sh\necho hello\n"]),
-    "a preferred pool": pool(weight=50),
     "a pool under another name": pool(name="batch"),
     "a second pool": second_pool,
     "other tags": keys(tags={"environment": "testbed", "owner": "platform"}),

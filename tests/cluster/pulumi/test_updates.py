@@ -13,9 +13,13 @@ from typing import Any
 
 import pytest
 
+from preview import stackfile
 from preview.diff import ONLY_RENAMED, compare
 from preview.dump import concealed
-from preview.render import Rendering, render
+from preview.model import ResourceChange
+from preview.outputs import Apply
+from preview.recording import Recording
+from preview.render import run
 from testbed.bed import Bed, open_bed
 from testbed.processes import wait_until
 from testbed.pulumi.project import RefusedError
@@ -63,16 +67,17 @@ class Deployed:
             config["floodplain:pools"][0].update(settings)
 
         self.bed.project.edit(change)
-        said = {one.urn: one.action for one in verdict(before, offline(self.bed))}
+        said: dict[str, str] = {one.urn: one.action for one in verdict(before, offline(self.bed))}
         return said, self.bed.project.up()
 
 
-def offline(bed: Bed) -> Rendering:
-    return render("testbed", bed.project.folder)
+def offline(bed: Bed) -> Recording:
+    """What the stack asks for when everything is known; secrets as marks."""
+    return concealed(run(stackfile.load(bed.project.folder, "testbed"), bed.project.folder, Apply()))
 
 
-def verdict(before: Rendering, after: Rendering) -> tuple[Any, ...]:
-    return compare(concealed(before.apply), concealed(after.apply), name="before").changes
+def verdict(before: Recording, after: Recording) -> tuple[ResourceChange, ...]:
+    return compare(before, after, name="before").changes
 
 
 @pytest.fixture(scope="module")
