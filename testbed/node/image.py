@@ -92,6 +92,8 @@ def build_image(cache: Path | None = None) -> Image:
 def _make(cache: Path, folder: Path, binaries: dict[str, Path]) -> None:
     require_root("making the node image")
     require_tool("mke2fs", "e2fsprogs")
+    for cut_off in cache.glob("partial-*"):  # nobody else is at it: the cache is locked
+        remove(cut_off)
     base = base_system(cache)
     with tempfile.TemporaryDirectory(prefix="partial-", dir=cache) as name:
         root, made = Path(name) / "root", Path(name) / "made"
