@@ -69,6 +69,7 @@ class Engine:
         aws: Aws | None = None,
         charts: Charts | None = None,
     ) -> None:
+        self._running: list[subprocess.Popen[str]] = []
         self.folder = state.path("pulumi", "bin").parent
         for name in ("bin", "home", "backend", "tmp"):
             (self.folder / name).mkdir(exist_ok=True)
@@ -101,6 +102,7 @@ class Engine:
             cwd=folder,
             start_new_session=True,
         )
+        self._running.append(popen)
         try:
             stdout, stderr = popen.communicate(stdin, timeout=timeout_seconds)
         except subprocess.TimeoutExpired:
@@ -109,7 +111,14 @@ class Engine:
         except BaseException:
             _given_up(popen)
             raise
+        finally:
+            self._running.remove(popen)
         return Answer(popen.returncode, stdout, stderr, time.monotonic() - begun)
+
+    def interrupt(self) -> None:
+        """As by Ctrl-C at whatever commands are under way, from another thread than theirs."""
+        for popen in self._running:
+            popen.send_signal(signal.SIGINT)
 
     def run(self, *arguments: str, folder: Path, timeout_seconds: float = 600, stdin: str = "") -> Answer:
         """The same; raises EngineError with what the CLI said when it fails."""

@@ -64,6 +64,8 @@ class Story:
     aws_after: Inventory
     cluster_after: Inventory
     refused_by_aws: list[str]
+    checkout: tuple[dict[str, bytes], dict[str, bytes]]
+    """What the CLI may write into in the checkout, before and after."""
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +75,7 @@ def story() -> Iterator[Story]:
 
 
 def _told(bed: Bed) -> Story:
-    asked = render("testbed", CHECKOUT).apply
+    asked, written = render("testbed", CHECKOUT).apply, _writable()
     project = bed.project
     before, first_preview = in_aws(bed.aws), project.preview()
     after_preview, up = in_aws(bed.aws) | in_the_cluster(bed), bed.deploy()
@@ -95,7 +97,13 @@ def _told(bed: Bed) -> Story:
         aws_after=in_aws(bed.aws),
         cluster_after=in_the_cluster(bed),
         refused_by_aws=[call.line() for call in bed.aws.calls("pulumi") if call.status >= 400],
+        checkout=(written, _writable()),
     )
+
+
+def _writable() -> dict[str, bytes]:
+    files = (*CHECKOUT.glob("Pulumi*"), *(CHECKOUT / "stacks").glob("Pulumi*"))
+    return {file.name: file.read_bytes() for file in files}
 
 
 def test_a_preview_makes_nothing(story: Story) -> None:
@@ -205,3 +213,8 @@ def test_how_long_it_took(story: Story, row: Callable[..., None]) -> None:
     for name, outcome in steps.items():
         row("pulumi on the testbed's stack", step=name, seconds=f"{outcome.seconds:.1f}", steps=len(outcome.steps))
     assert all(outcome.seconds < 300 for outcome in steps.values())
+
+
+def test_the_checkout_stays_as_it_is(story: Story) -> None:
+    before, after = story.checkout
+    assert after == before

@@ -1,12 +1,13 @@
 """Updates of a deployed stack on the real engine, and what a failed one leaves behind.
 
-The first `up` of this file fails since the queue's name is taken, the second since the API server refuses the
-RuntimeClass; the third makes the rest.
+The first `up` of this file fails since the queue's name is taken, the second is interrupted while Karpenter's chart is
+installed, the third fails since the API server refuses the NodePool; the fourth makes the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,6 @@ from testbed.state import State
 
 CHECKOUT = Path(__file__).parents[3]
 QUEUE = "Karpenter-testbed"
-RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 POOL = "/apis/karpenter.sh/v1/nodepools/swap"
 CLASS = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses/swap"
 PRIORITY = "/apis/scheduling.k8s.io/v1/priorityclasses/floodplain-swap"
@@ -47,13 +47,14 @@ Platform("base", config.platform_args(), opts)
 
 @dataclass
 class Deployed:
-    """A bed whose first two updates failed and whose third went through."""
+    """A bed whose first three updates failed and whose fourth went through."""
 
     bed: Bed
     queue_taken: RefusedError
+    interrupted: RefusedError
     object_refused: RefusedError
-    left: tuple[dict[str, Any], dict[str, Any]]
-    """The state after each of the two."""
+    left: tuple[dict[str, Any], ...]
+    """The state after each of the three."""
     mended: Outcome
     quiet: Outcome
     pool: dict[str, Any] = field(default_factory=dict)
@@ -87,13 +88,18 @@ def deployed() -> Iterator[Deployed]:
         taken = sqs.create_queue(QueueName=QUEUE, Attributes={"MessageRetentionPeriod": "1209600"})["QueueUrl"]
         for one in _refusal():
             api.must_apply(one)
-        _until_refused(bed)
         queue_taken, first = _fails(bed)
         sqs.delete_queue(QueueUrl=taken)
-        object_refused, second = _fails(bed)
+        with ThreadPoolExecutor(1) as worker:
+            update = worker.submit(_fails, bed)
+            wait_until("Karpenter's chart is being installed", lambda: _has_deployment(bed), timeout_seconds=120)
+            bed.engine.interrupt()
+            interrupted, second = update.result()
+        object_refused, third = _fails(bed)
         for one in _refusal():
             api.delete(api.path_of(one))
-        yield Deployed(bed, queue_taken, object_refused, (first, second), bed.deploy(), bed.project.preview())
+        left = (first, second, third)
+        yield Deployed(bed, queue_taken, interrupted, object_refused, left, bed.deploy(), bed.project.preview())
 
 
 def _fails(bed: Bed) -> tuple[RefusedError, dict[str, Any]]:
@@ -102,14 +108,18 @@ def _fails(bed: Bed) -> tuple[RefusedError, dict[str, Any]]:
     return caught.value, bed.project.state()
 
 
+def _has_deployment(bed: Bed) -> bool:
+    return bed.cluster.api.find("/apis/apps/v1/namespaces/kube-system/deployments/karpenter") is not None
+
+
 def _refusal() -> list[dict[str, Any]]:
-    """A rule of the cluster's administrators: no RuntimeClasses of ours."""
-    group, name = "admissionregistration.k8s.io/v1", {"name": "no-runtime-classes"}
+    """A rule of the cluster's administrators: no pools."""
+    group, name = "admissionregistration.k8s.io/v1", {"name": "no-pools"}
     rule = {
-        "apiGroups": ["node.k8s.io"],
+        "apiGroups": ["karpenter.sh"],
         "apiVersions": ["v1"],
         "operations": ["CREATE"],
-        "resources": ["runtimeclasses"],
+        "resources": ["nodepools"],
     }
     policy = {
         "apiVersion": group,
@@ -117,21 +127,16 @@ def _refusal() -> list[dict[str, Any]]:
         "metadata": name,
         "spec": {
             "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": "false", "message": "no RuntimeClasses here"}],
+            "validations": [{"expression": "false", "message": "no pools here"}],
         },
     }
     binding = {
         "apiVersion": group,
         "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": name,
-        "spec": {"policyName": "no-runtime-classes", "validationActions": ["Deny"]},
+        "spec": {"policyName": "no-pools", "validationActions": ["Deny"]},
     }
     return [policy, binding]
-
-
-def _until_refused(bed: Bed) -> None:
-    probe = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "probe"}, "handler": "runc"}
-    wait_until("the rule is in force", lambda: not bed.cluster.api.create(probe, dry_run=True).ok, timeout_seconds=30)
 
 
 def test_a_queue_that_somebody_has_already_is_told_in_aws_words(deployed: Deployed) -> None:
@@ -140,23 +145,32 @@ def test_a_queue_that_somebody_has_already_is_told_in_aws_words(deployed: Deploy
 
 
 def test_an_object_that_the_api_server_refuses_is_told_in_its_words(deployed: Deployed) -> None:
-    assert "platform-swap-runtimeclass" in str(deployed.object_refused)
-    assert "no RuntimeClasses here" in str(deployed.object_refused)
+    assert "platform-swap-nodepool" in str(deployed.object_refused)
+    assert "no pools here" in str(deployed.object_refused)
+
+
+def test_an_interrupted_update_takes_a_half_installed_chart_away_again(deployed: Deployed) -> None:
+    assert "release karpenter failed, and has been uninstalled due to atomic being set" in str(deployed.interrupted)
+    made = {urn.rpartition("::")[2] for urn in deployed.interrupted.outcome.order("create")}
+    assert "platform-karpenter-crds" in made
+    assert not made & {"platform-karpenter-controller", "platform-swap-nodepool"}
 
 
 def test_a_failed_update_keeps_what_it_has_made(deployed: Deployed) -> None:
-    for failed, left in zip((deployed.queue_taken, deployed.object_refused), deployed.left, strict=True):
+    failures = (deployed.queue_taken, deployed.interrupted, deployed.object_refused)
+    for failed, left in zip(failures, deployed.left, strict=True):
         assert {*failed.outcome.order("create")} <= {*left}
-    first, second = ({urn.rpartition("::")[2] for urn in left} for left in deployed.left)
-    assert first < second
+    first, second, third = ({urn.rpartition("::")[2] for urn in left} for left in deployed.left)
+    assert first < second < third
     assert not first & {"platform-karpenter-queue", "platform-karpenter-queue-policy", "platform-karpenter-controller"}
-    assert not second & {"platform-swap-runtimeclass", "platform-swap-nodepool"}
+    assert {"platform-karpenter-controller"} <= third - second
+    assert "platform-swap-nodepool" not in third
 
 
 def test_the_next_update_makes_the_rest_and_touches_nothing_that_was_there(deployed: Deployed) -> None:
     assert set(deployed.mended.ops().values()) == {"create"}
-    assert not {*deployed.mended.ops()} & {*deployed.left[1]}
-    assert {*deployed.mended.ops(), *deployed.left[1]} == {*deployed.bed.project.state()}
+    assert not {*deployed.mended.ops()} & {*deployed.left[-1]}
+    assert {*deployed.mended.ops(), *deployed.left[-1]} == {*deployed.bed.project.state()}
     assert deployed.quiet.ops() == {}
 
 
