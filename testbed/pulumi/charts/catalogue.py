@@ -16,6 +16,8 @@ from testbed import engines
 from testbed.pulumi.charts.archive import empty, packed
 
 KARPENTER_MODULE = "github.com/aws/karpenter-provider-aws"
+EARLIER_KARPENTER = "1.14.0"
+"""Served too, with the content of the other, so that a change of version can be previewed."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ def published() -> tuple[Published, ...]:
     karpenter = KarpenterSettings()
     folder = engines.module_folder(KARPENTER_MODULE) / "charts"
     ours = [
-        _oci(reference, karpenter.version, partial(packed, folder / name, karpenter.version))
+        _oci(reference, version, partial(packed, folder / name, version))
+        for version in (karpenter.version, EARLIER_KARPENTER)
         for reference, name in ((karpenter.crd_chart, "karpenter-crd"), (karpenter.controller_chart, "karpenter"))
     ]
     everything = ControllersSettings.model_validate(

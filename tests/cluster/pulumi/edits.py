@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from testbed.pulumi.charts.catalogue import EARLIER_KARPENTER
+
 Config = dict[str, Any]
 Edit = Callable[[Config], None]
 
@@ -87,6 +89,7 @@ EDITS: dict[str, Edit] = {
     "other tags": keys(tags={"environment": "testbed", "owner": "platform"}),
     "protected": keys(protected=True),
     "more of Karpenter": karpenter(replicas=2, logLevel="debug"),
+    "another Karpenter": karpenter(version=EARLIER_KARPENTER),
     "Karpenter elsewhere": karpenter(namespace="karpenter"),
     "another service account": karpenter(serviceAccount="controller"),
     "IRSA instead of Pod Identity": karpenter(credentials="Irsa"),
