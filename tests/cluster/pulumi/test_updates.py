@@ -151,9 +151,9 @@ def test_an_object_that_the_api_server_refuses_is_told_in_its_words(deployed: De
 
 def test_an_interrupted_update_takes_a_half_installed_chart_away_again(deployed: Deployed) -> None:
     assert "release karpenter failed, and has been uninstalled due to atomic being set" in str(deployed.interrupted)
-    made = {urn.rpartition("::")[2] for urn in deployed.interrupted.outcome.order("create")}
-    assert "platform-karpenter-crds" in made
-    assert not made & {"platform-karpenter-controller", "platform-swap-nodepool"}
+    left = {urn.rpartition("::")[2] for urn in deployed.left[1]}
+    assert "platform-karpenter-crds" in left
+    assert not left & {"platform-karpenter-controller", "platform-swap-nodepool"}
 
 
 def test_a_failed_update_keeps_what_it_has_made(deployed: Deployed) -> None:
