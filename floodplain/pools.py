@@ -26,13 +26,6 @@ POOL_LABEL = f"{DOMAIN}/pool"
 SWAP_RATIO_ANNOTATION = f"{DOMAIN}/swap-ratio"
 """On a NodePool: swap per byte of memory of its nodes."""
 
-DOMAIN = "floodplain.dev"
-"""Domain of our labels and annotations."""
-POOL_LABEL = f"{DOMAIN}/pool"
-"""The label of a pool's nodes; its value is the pool's name."""
-SWAP_RATIO_ANNOTATION = f"{DOMAIN}/swap-ratio"
-"""On a NodePool: k, swap per byte of memory."""
-
 Count = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[int, Field(gt=0, strict=True)]
 Name = Annotated[str, Field(min_length=1, max_length=253)]
