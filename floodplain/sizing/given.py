@@ -1,0 +1,16 @@
+"""What the user has set already on the container that is sized. A plan keeps it. Pure figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Given:
+    """None is what the user left to us; bytes and millicores."""
+
+    limit_bytes: int | None = None
+    """The memory limit. The request then is 1 MiB below: the API server makes request of a bare limit anyway."""
+    cpu_millicores: int | None = None
+    cpu_limit_millicores: int | None = None
+    ephemeral_bytes: int | None = None

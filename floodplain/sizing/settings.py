@@ -1,0 +1,47 @@
+"""How a cluster sizes: the few choices that are neither a pool's nor a job's. Defaults suit EKS."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from floodplain.quantity import BytesText, QuantityText, to_bytes, to_millicores
+from floodplain.settings import Settings
+
+
+class Compatibility(StrEnum):
+    """Other planners' rules that can be reproduced."""
+
+    SCALEODM = "scaleodm"
+
+
+class SizingSettings(Settings):
+    """What the planner takes for granted."""
+
+    compatibility: Compatibility | None = None
+    """Size as another planner does, and warn where that breaks containment."""
+    on_demand_from_images: Annotated[int, Field(ge=0, strict=True)] = 5000
+    """Jobs of this many images or more run on-demand where the pool has it: a lost spot node costs them days. 0: never.
+    The threshold of ScaleODM in production."""
+    ephemeral_share: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = 0.3
+    """Ephemeral storage per byte of predicted peak, where work is kept on a volume (ScaleODM's figure)."""
+    ephemeral_least: BytesText = "10Gi"
+    """At least this much ephemeral storage."""
+    daemonset_memory: BytesText = "128Mi"
+    """What DaemonSets request on each node, the pool's headroom apart."""
+    daemonset_cpu: QuantityText = "300m"
+    """EKS's own take 175m (aws-node, kube-proxy, pod identity agent); the rest is for logs and metrics."""
+
+    @property
+    def ephemeral_least_bytes(self) -> int:
+        return to_bytes(self.ephemeral_least)
+
+    @property
+    def daemonset_memory_bytes(self) -> int:
+        return to_bytes(self.daemonset_memory)
+
+    @property
+    def daemonset_cpu_millicores(self) -> int:
+        return to_millicores(self.daemonset_cpu)
