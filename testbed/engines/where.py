@@ -10,12 +10,12 @@ from testbed.engines.table import ENGINES, Engine, named
 from testbed.engines.toolchain import READY, Go, go
 
 
-def cache_folder(given: Mapping[str, str]) -> Path:
+def cache_folder(given: Mapping[str, str], part: str = "engines") -> Path:
     """Outside the checkout, so that clones share it. A relative XDG_CACHE_HOME is passed over, as its standard says."""
     home = Path(given.get("XDG_CACHE_HOME", ""))
     if not home.is_absolute():
         home = Path(given.get("HOME") or Path.home()) / ".cache"
-    return home / "floodplain" / "engines"
+    return home / "floodplain" / part
 
 
 def key(engine: Engine, toolchain: str) -> str:

@@ -21,6 +21,7 @@ from testbed import engines
 from testbed.engine_error import EngineError
 from testbed.engines.toolchain import go
 from testbed.engines.trouble import explained
+from testbed.engines.where import cache_folder
 from testbed.node.base_system import base_system, remove, require_root, require_tool
 from testbed.node.base_system import key as base_key
 from testbed.node.container_images import EATER, PAUSE, layout, references
@@ -65,23 +66,18 @@ class Image:
         return references(self.container_images.read_bytes())[name]
 
 
-def cache_folder() -> Path:
-    """Outside the checkout, so that clones share it."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "floodplain" / "node"
-
-
 def build_image(cache: Path | None = None) -> Image:
     """The image, from the cache or made now: seconds once the Debian tree is there, else about three minutes.
 
     Raises EngineError when root, a tool, an engine or the package mirror is missing. A build that is cut off leaves
     nothing that a later one would take for an image; two at once wait for each other.
     """
-    cache = cache or cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
+    cache = cache or cache_folder(os.environ, "node")
     binaries = {name: engines.path(name) for name in ENGINES}
     folder = cache / f"image-{_key(binaries)}"
     if not folder.is_dir():
+        require_root("making the node image")
+        cache.mkdir(parents=True, exist_ok=True)
         with _lock(cache):
             if not folder.is_dir():
                 _make(cache, folder, binaries)
@@ -90,7 +86,6 @@ def build_image(cache: Path | None = None) -> Image:
 
 
 def _make(cache: Path, folder: Path, binaries: dict[str, Path]) -> None:
-    require_root("making the node image")
     require_tool("mke2fs", "e2fsprogs")
     for cut_off in cache.glob("partial-*"):  # nobody else is at it: the cache is locked
         remove(cut_off)

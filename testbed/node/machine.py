@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
 import subprocess
 import time
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from testbed.cluster.api import is_true
 from testbed.cluster.control_plane import ControlPlane
 from testbed.engine_error import EngineError
 from testbed.node.base_system import require_tool
@@ -24,6 +26,8 @@ from testbed.state import State
 
 BOOT_SECONDS = 600
 """To Ready, on a busy computer. Emulated on a quiet one it takes a tenth of it."""
+# A socket's path holds 107 bytes, and ssh adds 17 to it while it makes one.
+_LONGEST_SOCKET = 90
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,7 @@ class Machine:
 
     def _ready(self) -> bool:
         node = self.node()
-        conditions = node["status"].get("conditions", []) if node else []
-        return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+        return node is not None and is_true(node, "Ready")
 
     def _error(self, what: str) -> EngineError:
         return EngineError(
@@ -163,7 +166,7 @@ def boot(
     process = processes.start(
         name, command(image, hardware, accelerator(image.kernel)), env={"PATH": "/usr/bin:/bin", "TMPDIR": str(folder)}
     )
-    return Machine(instance, process, control_plane, hardware, started, _ssh_command(folder, key, hardware.ssh_port))
+    return Machine(instance, process, control_plane, hardware, started, ssh_command(folder, key, hardware.ssh_port))
 
 
 def _new_key(folder: Path) -> Path:
@@ -179,7 +182,7 @@ def _sparse(path: Path, size: int) -> Path:
     return path
 
 
-def _ssh_command(folder: Path, key: Path, port: int) -> tuple[str, ...]:
+def ssh_command(folder: Path, key: Path, port: int) -> tuple[str, ...]:
     """One connection is made and then shared: in an emulated machine each new one costs a second."""
     options = {
         "StrictHostKeyChecking": "no",
@@ -187,9 +190,9 @@ def _ssh_command(folder: Path, key: Path, port: int) -> tuple[str, ...]:
         "LogLevel": "ERROR",
         "BatchMode": "yes",
         "ConnectTimeout": "10",
-        "ControlMaster": "auto",
-        "ControlPath": str(folder / "ssh"),
-        "ControlPersist": "120",
     }
+    socket = folder / "ssh"
+    if len(os.fsencode(socket)) <= _LONGEST_SOCKET:
+        options |= {"ControlMaster": "auto", "ControlPath": str(socket), "ControlPersist": "120"}
     settings = [word for key_, value in options.items() for word in ("-o", f"{key_}={value}")]
     return ("ssh", "-F", "/dev/null", "-i", str(key), "-p", str(port), *settings, "root@127.0.0.1")

@@ -39,14 +39,19 @@ def command(image: Image, hardware: Hardware, accelerator: str) -> list[str]:
     arguments += ["-accel", "kvm" if accelerator == "kvm" else "tcg,thread=multi", "-cpu", cpu]
     arguments += ["-smp", str(hardware.cpus), "-m", str(hardware.memory_mib)]
     arguments += ["-kernel", str(image.kernel), "-initrd", str(image.initrd), "-append", KERNEL_ARGUMENTS]
-    arguments += ["-drive", f"if=virtio,file={image.disk},format=raw,snapshot=on,cache=unsafe"]
-    arguments += ["-drive", f"if=virtio,file={hardware.metadata},format=raw,readonly=on"]
+    arguments += ["-drive", f"if=virtio,file={_file(image.disk)},format=raw,snapshot=on,cache=unsafe"]
+    arguments += ["-drive", f"if=virtio,file={_file(hardware.metadata)},format=raw,readonly=on"]
     for number, disk in enumerate(hardware.disks):
-        arguments += ["-drive", f"if=none,id=store{number},file={disk},format=raw,cache=unsafe,discard=unmap"]
+        arguments += ["-drive", f"if=none,id=store{number},file={_file(disk)},format=raw,cache=unsafe,discard=unmap"]
         arguments += ["-device", f"nvme,drive=store{number},serial=AWS{number:017}"]
     arguments += ["-nic", f"user,model=virtio-net-pci,{forwarded}", "-device", "virtio-rng-pci"]
     # Without it a machine that stops with a panic would start over and over; a power-off ends QEMU in either case.
     return arguments if hardware.allow_reboot else [*arguments, "-no-reboot"]
+
+
+def _file(path: Path) -> str:
+    """A comma ends an option's value in QEMU, and two stand for one."""
+    return str(path).replace(",", ",,")
 
 
 @cache

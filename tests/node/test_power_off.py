@@ -5,9 +5,6 @@ from __future__ import annotations
 from tests.node.conftest import Boot
 from tests.node.figures import note
 
-MOUNT_WAIT_SECONDS = 15
-"""Half of the start timeout below."""
-
 
 def test_without_a_disk_kubelet_never_starts_and_the_machine_powers_off(diskless: Boot) -> None:
     machine = diskless(disks=(), settings={"swap": {"startTimeout": "30s"}})

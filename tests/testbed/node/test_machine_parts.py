@@ -14,6 +14,7 @@ from testbed.node import base_system
 from testbed.node.container_images import layout, references
 from testbed.node.image import Image
 from testbed.node.instance import Instance, metadata_disk
+from testbed.node.machine import ssh_command
 from testbed.node.qemu import Hardware, command
 
 
@@ -86,6 +87,18 @@ def test_the_image_is_never_written_to_and_the_instance_store_is() -> None:
         "if=none,id=store0,file=/s/0,format=raw,cache=unsafe,discard=unmap",
         "if=none,id=store1,file=/s/1,format=raw,cache=unsafe,discard=unmap",
     ]
+
+
+def test_a_comma_in_a_folders_name_does_not_end_an_option_of_qemu() -> None:
+    words = command(IMAGE, hardware(disks=[Path("/s,snapshot=on/0")]), "tcg")
+    drive = next(word for word in words if word.startswith("if=none,id=store0"))
+    assert drive == "if=none,id=store0,file=/s,,snapshot=on/0,format=raw,cache=unsafe,discard=unmap"
+
+
+@pytest.mark.parametrize(("folder", "shared"), [("/s/machine", True), (f"/s/{'long/' * 20}machine", False)])
+def test_a_connection_is_shared_where_the_path_of_its_socket_is_short_enough(folder: str, shared: bool) -> None:
+    words = ssh_command(Path(folder), Path("/s/key"), 20001)
+    assert (f"ControlPath={folder}/ssh" in words, "ControlMaster=auto" in words) == (shared, shared)
 
 
 @pytest.mark.parametrize(
