@@ -178,14 +178,15 @@ def _ephemeral_bytes(job: Job, pool: PoolDocument, settings: SizingSettings, req
         return wanted, None
     note = (
         f"ephemeral storage {amount(allowed)} instead of {amount(wanted)}: pool {pool.name} gives"
-        f" {pool.ephemeral_bytes_per_memory_byte:g} bytes a byte of memory request; keep more on a volume"
+        f" {pool.ephemeral_bytes_per_memory_byte:g} bytes a byte of memory request;"
+        " raise its ephemeralPerMemory, or keep work on a volume"
     )
     return allowed, note
 
 
 def _grant_bytes(request: int, kind: PoolType, pool: PoolDocument) -> int:
     """The grant follows k, not the node's size, but for a page of rounding: any memory will do here."""
-    memory = kind.memory_bytes
+    memory = max(kind.memory_bytes, request)
     return grant_bytes(request, memory, swap_total_bytes(swap_file_bytes(memory, pool.swap_ratio)))
 
 
@@ -209,10 +210,8 @@ def _room_problems(
     kept = {kind.name for kind in reachable}
     closed = [kind.name for kind in pool.types if kind.name not in kept]
     tail = f"; its limits, which count whole nodes, keep out {', '.join(closed)}" if closed else ""
-    return [
-        f"the pod requests {amount(pod_request)} and the largest node of pool {pool.name} has room for"
-        f" {amount(largest)}{tail}"
-    ]
+    wanted, room = _unlike(pod_request, largest)
+    return [f"the pod requests {wanted} and the largest node of pool {pool.name} has room for {room}{tail}"]
 
 
 def _containment_problems(rest: PodRest, limits: int, pod_request: int) -> list[str]:
@@ -220,8 +219,9 @@ def _containment_problems(rest: PodRest, limits: int, pod_request: int) -> list[
         names = ", ".join(rest.unlimited)
         return [f"nothing contains the memory of {names}: without a memory limit they may use the whole node"]
     if limits > pod_request:
+        together, reserved = _unlike(limits, pod_request)
         return [
-            f"the limits of the pod's containers are {amount(limits)} and {amount(pod_request)} is reserved for them:"
+            f"the limits of the pod's containers are {together} and {reserved} is reserved for them:"
             " with others on the node they pass what it has"
         ]
     return []
@@ -232,12 +232,11 @@ def _completion_problems(job: Job, pool: PoolDocument, limit: int, grant: int, h
     needed = needed_bytes(job.peak_bytes, pool.margin)
     held = page_floor(limit) + grant
     if held < needed:
-        return [
-            f"limit and swap hold {amount(held)}, and the peak with its margin is {amount(needed)}"
-            f" (swap ratio {pool.swap_ratio:g})"
-        ]
+        holds, peak = _unlike(held, needed)
+        return [f"limit and swap hold {holds}, and the peak with its margin is {peak} (swap ratio {pool.swap_ratio:g})"]
     if limit < hot:
-        return [f"the limit of {amount(limit)} is below the hot set of {amount(hot)}, which cannot be swapped"]
+        least, resident = _unlike(limit, hot)
+        return [f"the limit of {least} is below the hot set of {resident}, which cannot be swapped"]
     return []
 
 
@@ -252,7 +251,15 @@ def _deadline_problems(workload: Workload, pool: PoolDocument) -> list[str]:
 
 
 def amount(count: int) -> str:
-    """Bytes for people: whole MiB as they are, larger ones in GiB with one decimal."""
-    if count >= 10 * GIB:
-        return f"{count / GIB:.1f} GiB"
+    """Bytes for people: GiB with one decimal from 10 GiB on, else MiB, or bytes where those are not whole."""
+    return f"{count / GIB:.1f} GiB" if count >= 10 * GIB else _exact_amount(count)
+
+
+def _unlike(first: int, second: int) -> tuple[str, str]:
+    """Two different amounts, never as the same text."""
+    texts = amount(first), amount(second)
+    return texts if texts[0] != texts[1] else (_exact_amount(first), _exact_amount(second))
+
+
+def _exact_amount(count: int) -> str:
     return from_bytes(count) if count % MIB else f"{count // MIB} MiB"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from floodplain.catalogue import load
+from floodplain.catalogue import InstanceType, load
 from floodplain.pools import PoolDocument, PoolLimits, PoolType, pool_type
 from floodplain.quantity import GIB, from_bytes
 from floodplain.sizing.fit import Fit, Job, amount, fit
@@ -80,15 +80,7 @@ def _limit(job: Job, pool: PoolDocument, settings: SizingSettings) -> Iterator[s
 
 
 def _limits_of_pool(job: Job, pool: PoolDocument, settings: SizingSettings) -> Iterator[str]:
-    open_pool = pool.model_copy(
-        update={
-            "limits": PoolLimits(
-                cpu_millicores=max(kind.vcpu for kind in pool.types) * 1000 + pool.limits.cpu_millicores,
-                memory_bytes=max(kind.memory_bytes for kind in pool.types) + pool.limits.memory_bytes,
-            )
-        }
-    )
-    taken = fit(job, open_pool, settings)
+    taken = fit(job, _without_limits(pool), settings)
     if not fit(job, pool, settings).feasible and taken.feasible:
         least = taken.types[0]
         yield (
@@ -97,8 +89,18 @@ def _limits_of_pool(job: Job, pool: PoolDocument, settings: SizingSettings) -> I
         )
 
 
+def _without_limits(pool: PoolDocument) -> PoolDocument:
+    largest = PoolLimits(
+        cpu_millicores=max(kind.vcpu for kind in pool.types) * 1000,
+        memory_bytes=max(kind.memory_bytes for kind in pool.types),
+    )
+    return pool.model_copy(update={"limits": largest})
+
+
 def _larger_type(job: Job, pool: PoolDocument, settings: SizingSettings) -> Iterator[str]:
     """The smallest type of the catalogue that takes the job with the pool's swap ratio."""
+    if fit(job, _without_limits(pool), settings).types:
+        return
     kinds = [
         kind
         for kind in load()
@@ -113,11 +115,17 @@ def _larger_type(job: Job, pool: PoolDocument, settings: SizingSettings) -> Iter
             images_bytes=_IMAGES_BYTES,
         ).fits
     ]
-    for kind in sorted(kinds, key=lambda kind: (kind.memory_bytes, kind.family not in pool.families, kind.vcpu)):
+    for kind in sorted(kinds, key=lambda kind: _preference(kind, pool)):
         offered = pool_type(kind, ratio=pool.swap_ratio, images_bytes=_IMAGES_BYTES)
         if fit(job, _with_type(pool, offered), settings).feasible:
             yield f"add {kind.name} ({amount(kind.memory_bytes)}) to the families and vcpus of pool {pool.name}"
             return
+
+
+def _preference(kind: InstanceType, pool: PoolDocument) -> tuple[int, bool, bool, int, int, str]:
+    """Least memory first; of the pool's families before others, and general ones before those built for storage."""
+    foreign, odd = kind.family not in pool.families, kind.category not in ("c", "m", "r")
+    return kind.memory_bytes, foreign, odd, kind.vcpu, -kind.generation, kind.name
 
 
 def _with_type(pool: PoolDocument, kind: PoolType) -> PoolDocument:
