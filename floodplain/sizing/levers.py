@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 from floodplain.catalogue import InstanceType, load
 from floodplain.pools import PoolDocument, PoolLimits, PoolType, pool_type
@@ -101,25 +102,26 @@ def _larger_type(job: Job, pool: PoolDocument, settings: SizingSettings) -> Iter
     """The smallest type of the catalogue that takes the job with the pool's swap ratio."""
     if fit(job, _without_limits(pool), settings).types:
         return
-    kinds = [
-        kind
+    wanted = fit(job, pool, settings).pod_request_bytes
+    offers = _offers(pool.architecture, pool.swap_ratio, pool.ephemeral_bytes_per_memory_byte)
+    for kind, offered in sorted(offers, key=lambda offer: _preference(offer[0], pool)):
+        if offered.allocatable_memory_bytes >= wanted and fit(job, _with_type(pool, offered), settings).feasible:
+            yield f"add {kind.name} ({amount(kind.memory_bytes)}) to the families and vcpus of pool {pool.name}"
+            return
+
+
+@lru_cache
+def _offers(architecture: str, ratio: float, per_memory: float) -> tuple[tuple[InstanceType, PoolType], ...]:
+    """The types of the catalogue whose disk holds such a swap file."""
+    return tuple(
+        (kind, pool_type(kind, ratio=ratio, images_bytes=_IMAGES_BYTES))
         for kind in load()
-        if kind.arch == pool.architecture
+        if kind.arch == architecture
         and not kind.metal
         and kind.hypervisor == "nitro"
         and not kind.gpu_count
-        and type_fit(
-            kind,
-            ratio=pool.swap_ratio,
-            ephemeral_per_memory=pool.ephemeral_bytes_per_memory_byte,
-            images_bytes=_IMAGES_BYTES,
-        ).fits
-    ]
-    for kind in sorted(kinds, key=lambda kind: _preference(kind, pool)):
-        offered = pool_type(kind, ratio=pool.swap_ratio, images_bytes=_IMAGES_BYTES)
-        if fit(job, _with_type(pool, offered), settings).feasible:
-            yield f"add {kind.name} ({amount(kind.memory_bytes)}) to the families and vcpus of pool {pool.name}"
-            return
+        and type_fit(kind, ratio=ratio, ephemeral_per_memory=per_memory, images_bytes=_IMAGES_BYTES).fits
+    )
 
 
 def _preference(kind: InstanceType, pool: PoolDocument) -> tuple[int, bool, bool, int, int, str]:

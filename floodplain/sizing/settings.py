@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated
 
 from pydantic import Field
@@ -34,14 +35,14 @@ class SizingSettings(Settings):
     daemonset_cpu: QuantityText = "300m"
     """EKS's own take 175m (aws-node, kube-proxy, pod identity agent); the rest is for logs and metrics."""
 
-    @property
+    @cached_property
     def ephemeral_least_bytes(self) -> int:
         return to_bytes(self.ephemeral_least)
 
-    @property
+    @cached_property
     def daemonset_memory_bytes(self) -> int:
         return to_bytes(self.daemonset_memory)
 
-    @property
+    @cached_property
     def daemonset_cpu_millicores(self) -> int:
         return to_millicores(self.daemonset_cpu)
