@@ -1,6 +1,7 @@
 """Edge: read the instance types of a region from EC2 and write them as a catalogue table.
 
-Whoever runs it needs ec2:DescribeInstanceTypes and nothing else. Imports boto3 when called, not before.
+Whoever runs it needs ec2:DescribeInstanceTypes and nothing else. Imports boto3 when called, not before. Prices are
+`refresh_prices`, which writes and explains in the same way.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _COMMENT = (
 
 
 class RefreshError(Exception):
-    """EC2 cannot be read or the table cannot be written. The message says why and what to do."""
+    """AWS cannot be read or the table cannot be written. The message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def refresh(output: Path, region: str | None = None) -> Changes:
         hint = "Name another file, or remove this one to write it anew."
         reason = str(error) if isinstance(error, TableError) else f"{output} cannot be read ({error})."
         raise RefreshError(f"{reason}\n{hint}") from error
-    _replace(output, render(kinds, _COMMENT))
+    replace_file(output, render(kinds, _COMMENT))
     return compare(previous, kinds)
 
 
@@ -83,7 +84,7 @@ def read_region(region: str | None = None) -> tuple[InstanceType, ...]:
         )
         found = [instance_type(info) for page in pages for info in page["InstanceTypes"]]
     except (BotoCoreError, ClientError) as error:
-        raise RefreshError(_advice(error)) from error
+        raise RefreshError(refusal(error, "EC2", "ec2:DescribeInstanceTypes")) from error
     return tuple(kind for kind in found if kind is not None)
 
 
@@ -108,7 +109,8 @@ def compare(before: Iterable[InstanceType], after: Iterable[InstanceType]) -> Ch
     return Changes(tuple(sorted(new.keys() - old.keys())), tuple(sorted(old.keys() - new.keys())), tuple(changed))
 
 
-def _replace(output: Path, text: str) -> None:
+def replace_file(output: Path, text: str) -> None:
+    """Write a whole table or nothing. Raises RefreshError."""
     temporary = ""
     try:
         handle, temporary = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}.")
@@ -127,23 +129,37 @@ def _replace(output: Path, text: str) -> None:
                 Path(temporary).unlink()
 
 
+_SIGN_IN = "Sign in anew, and check that the region is enabled."
+_EXPIRED = "The credentials have expired. Sign in anew."
+_WAIT = "Wait a minute and ask again."
+_REACH = "Check the region's name and the network."
+_LACKING = "These credentials lack {permission}."
 _ADVICE = {
     "NoRegionError": "No AWS region is set. Give --region, or set AWS_REGION.",
     "NoCredentialsError": "No AWS credentials were found. Sign in (aws sso login) or set AWS_PROFILE.",
     "PartialCredentialsError": "The AWS credentials are incomplete. Sign in anew or set AWS_PROFILE.",
     "ProfileNotFound": "Set AWS_PROFILE to a profile that exists.",
     "InvalidRegionError": "Give --region the name of a region, such as eu-central-1.",
-    "EndpointConnectionError": "Check the region's name and the network.",
-    "ConnectTimeoutError": "Check the region's name and the network.",
-    "UnauthorizedOperation": "These credentials lack ec2:DescribeInstanceTypes.",
-    "AuthFailure": "AWS does not accept these credentials. Sign in anew, and check that the region is enabled.",
-    "RequestExpired": "The credentials have expired. Sign in anew.",
-    "ExpiredToken": "The credentials have expired. Sign in anew.",
+    "EndpointConnectionError": _REACH,
+    "ConnectTimeoutError": _REACH,
+    "UnauthorizedOperation": _LACKING,
+    "AccessDeniedException": _LACKING,
+    "AuthFailure": f"AWS does not accept these credentials. {_SIGN_IN}",
+    "UnrecognizedClientException": f"AWS does not accept these credentials. {_SIGN_IN}",
+    "RequestExpired": _EXPIRED,
+    "ExpiredToken": _EXPIRED,
+    "ExpiredTokenException": _EXPIRED,
+    "ThrottlingException": _WAIT,
+    "RequestLimitExceeded": _WAIT,
+    "ExpiredNextTokenException": _WAIT,
     "OptInRequired": "The account has not enabled this region.",
 }
+"""By EC2's and the price list's codes, and by the names of botocore's errors."""
 
 
-def _advice(error: Exception) -> str:
+def refusal(error: Exception, asked: str, permission: str) -> str:
+    """Why `asked` cannot be read, and what to do about it; `permission` is what reading needs."""
     code = getattr(error, "response", {}).get("Error", {}).get("Code", type(error).__name__)
-    advice = _ADVICE.get(code)
-    return f"EC2 cannot be read: {error}{'' if str(error).endswith('.') else '.'}{f' {advice}' if advice else ''}"
+    advice = _ADVICE.get(code, "").format(permission=permission)
+    stop = "" if str(error).endswith(".") else "."
+    return f"{asked} cannot be read: {error}{stop}{f' {advice}' if advice else ''}"

@@ -1,34 +1,21 @@
 """What a plan's place costs for a month, and what the peak in memory would cost. Prices come from a table.
 
-Reading prices from AWS is `floodplain.catalogue.refresh`; nothing here knows where they come from.
+The table is `floodplain.catalogue.prices`; nothing here knows where it comes from.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 from floodplain.catalogue import InstanceType, KubeletReserves, allocatable, load
+from floodplain.catalogue.prices import Prices
 from floodplain.sizing.fit import Fit
 from floodplain.sizing.plan import MonthlyCost
 from floodplain.swap import needed_bytes
 
+__all__ = ["HOURS_A_MONTH", "Prices", "monthly_cost", "peak_as_ram_cost"]
+
 HOURS_A_MONTH = 730
-
-
-@dataclass(frozen=True)
-class Prices:
-    """US dollars an hour by instance type and capacity type, of one region on one day."""
-
-    region: str
-    day: str
-    """ISO date of the reading."""
-    hourly: Mapping[tuple[str, str], float]
-
-    @property
-    def label(self) -> str:
-        return f"{self.region}, {self.day}"
 
 
 def monthly_cost(fit: Fit, prices: Prices) -> MonthlyCost | None:
