@@ -56,7 +56,7 @@ _DISRUPTION = (
         "request.operation == 'CREATE' && !(has(object.metadata.annotations)"
         " && 'karpenter.sh/do-not-disrupt' in object.metadata.annotations"
         " && object.metadata.annotations['karpenter.sh/do-not-disrupt'] != 'false')",
-        '\'a change of the pool evicts this pod at once: annotate it with karpenter.sh/do-not-disrupt: "true",'
-        " and it may run to its end within the grace period of its node'",
+        "'a change of the pool evicts this pod as soon as a new node is ready: annotate it with"
+        ' karpenter.sh/do-not-disrupt: "true", and it may run to its end within the grace period of its node\'',
     ),
 )

@@ -25,7 +25,8 @@ CrossRule = Callable[[Raw], Iterable[RuleError]]
 MANIFEST = "manifest"
 """Validation context: only camelCase keys count, since the API server knows no others."""
 
-DROPPED = "is not a key here, and the API server drops it in silence"
+DROPPED = "is not a key here, and the API server drops it with no more than a warning to Pulumi"
+"""kubectl asks for strict field validation and is refused; the provider does not."""
 
 
 class CrdModel(Settings):
