@@ -11,6 +11,8 @@ class Given:
 
     limit_bytes: int | None = None
     """The memory limit. The request then is 1 MiB below: the API server makes request of a bare limit anyway."""
+    least_request_bytes: int | None = None
+    """A memory request without a limit: the plan may raise it, and sets the limit."""
     cpu_millicores: int | None = None
     cpu_limit_millicores: int | None = None
     ephemeral_bytes: int | None = None

@@ -19,6 +19,7 @@ class PodRest:
     ephemeral_bytes: int = 0
     """Of limits or, where there is none, of requests: kubelet evicts by the sum of limits."""
     init_request_bytes: int = 0
+    init_limit_bytes: int = 0
     init_cpu_millicores: int = 0
     init_ephemeral_bytes: int = 0
     unlimited: tuple[str, ...] = ()

@@ -18,6 +18,15 @@ class Compatibility(StrEnum):
     SCALEODM = "scaleodm"
 
 
+class Placement(StrEnum):
+    """How a planned pod is put on its pool's nodes."""
+
+    RUNTIME_CLASS = "runtime-class"
+    """The pool's RuntimeClass carries node selector, toleration and the overhead that containment rests on."""
+    SELECTOR = "selector"
+    """Node selector and toleration in the pod itself, for pools that have no RuntimeClass."""
+
+
 class SizingSettings(Settings):
     """What the planner takes for granted."""
 
@@ -30,6 +39,10 @@ class SizingSettings(Settings):
     """Ephemeral storage per byte of predicted peak, where work is kept on a volume (ScaleODM's figure)."""
     ephemeral_least: BytesText = "10Gi"
     """At least this much ephemeral storage."""
+    placement: Placement = Placement.RUNTIME_CLASS
+    """Read by admission alone."""
+    capacity_selector: bool = True
+    """Whether admission selects nodes by Karpenter's capacity type. False where nodes are not Karpenter's."""
     daemonset_memory: BytesText = "128Mi"
     """What DaemonSets request on each node, the pool's headroom apart."""
     daemonset_cpu: QuantityText = "300m"
