@@ -14,6 +14,8 @@ from floodplain.standard_output import guarded
 
 try:
     import typer
+
+    from floodplain.cli_plan import plan
 except ModuleNotFoundError as missing:  # the library alone does not bring the command's packages
     raise SystemExit("The command needs typer, rich and boto3: pip install 'floodplain[cli]'") from missing
 
@@ -30,6 +32,7 @@ app = typer.Typer(
 )
 catalogue = typer.Typer(help="Instance types with local NVMe.", no_args_is_help=True)
 app.add_typer(catalogue, name="catalogue")
+app.add_typer(plan, name="plan")
 
 _IMAGES = "20Gi"
 _PER_MEMORY = 1.0
@@ -46,11 +49,13 @@ def catalogue_refresh(
     output: Annotated[
         Path | None, typer.Option(help="File to write; default: the table this installation reads.")
     ] = None,
+    prices: Annotated[
+        bool, typer.Option("--prices", help="Read what the types cost instead, for `floodplain plan`.")
+    ] = False,
 ) -> None:
     """Read the instance types of a region from EC2 and write them as a table. Prints what changed."""
-    from floodplain.catalogue.refresh import RefreshError, default_output, refresh
+    from floodplain.catalogue.refresh import RefreshError
 
-    target = output or default_output()
     for name, given in (("--region", region), ("AWS_DEFAULT_REGION", os.environ.get("AWS_DEFAULT_REGION"))):
         # boto3 would make an address of it that is none.
         if given is not None and not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", given):
@@ -58,14 +63,13 @@ def catalogue_refresh(
         if given is not None:
             break
     try:
-        changes = refresh(target, region)
+        lines = _prices_lines(output, region) if prices else _types_lines(output, region)
     except RefreshError as error:
         _fail(str(error))
     except ValueError as error:
-        _fail(f"EC2 cannot be asked with these settings ({error}); check the region and the profile")
-    for line in _change_lines(changes):
+        _fail(f"AWS cannot be asked with these settings ({error}); check the region and the profile")
+    for line in lines:
         typer.echo(line)
-    typer.echo(f"{target}: {len(changes.added)} added, {len(changes.removed)} removed, {len(changes.changed)} changed")
 
 
 @catalogue.command("show")
@@ -115,10 +119,10 @@ def catalogue_show(
 def _print_fits(fits: list[TypeFit], caption: str) -> None:
     import math
 
-    from rich.console import Console
     from rich.table import Table
 
     from floodplain.catalogue import allocatable
+    from floodplain.console import console
     from floodplain.quantity import MIB
 
     table = Table(caption=caption, caption_justify="left")
@@ -138,11 +142,28 @@ def _print_fits(fits: list[TypeFit], caption: str) -> None:
             largest if fit.fits else "HDD no" if fit.spinning else f"{largest} no",
             style=None if fit.fits else "red",
         )
-    # Rich would believe COLUMNS=0 and show nothing.
-    others = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-    columns = os.environ.get("COLUMNS", "")
-    readable = columns.isascii() and columns.isdigit() and int(columns[:5]) >= 20
-    Console(width=int(columns[:5]) if readable else None, _environ=others).print(table)
+    console().print(table)
+
+
+def _types_lines(output: Path | None, region: str | None) -> list[str]:
+    from floodplain.catalogue.refresh import default_output, refresh
+
+    target = output or default_output()
+    changes = refresh(target, region)
+    counts = f"{len(changes.added)} added, {len(changes.removed)} removed, {len(changes.changed)} changed"
+    return [*_change_lines(changes), f"{target}: {counts}"]
+
+
+def _prices_lines(output: Path | None, region: str | None) -> list[str]:
+    from datetime import UTC, datetime
+
+    from floodplain.catalogue.refresh_prices import default_prices, refresh_prices
+
+    target = output or default_prices()
+    reading = refresh_prices(target, datetime.now(UTC), region)
+    priced = f"{len(reading.on_demand)} on-demand and {len(reading.spot)} spot prices of {reading.region}"
+    lacking = len(reading.unpriced)
+    return [f"{target}: {priced}" + (f"; {lacking} types of the catalogue have none there" if lacking else "")]
 
 
 def _change_lines(changes: Changes) -> list[str]:

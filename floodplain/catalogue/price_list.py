@@ -60,8 +60,8 @@ def _hourly(product: Any) -> Iterator[Decimal]:
 def spot_prices(entries: Iterable[Mapping[str, Any]]) -> dict[str, Decimal]:
     """US dollars an hour by instance type: of each zone the latest price, of these the median.
 
-    The zone of a node is not known when a job is planned, so the cheapest zone would promise too much. Of an even number
-    of zones the higher of the two in the middle counts: a price that some zone has.
+    The zone of a node is not known when a job is planned, so the cheapest zone would promise too much. Of an even
+    number of zones the higher of the two in the middle counts: a price that some zone has.
     """
     latest: dict[tuple[str, str], tuple[datetime, Decimal]] = {}
     for entry in entries:

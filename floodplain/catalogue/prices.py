@@ -93,8 +93,8 @@ def read(content: bytes, origin: str = PACKAGED) -> Prices:
 def render(region: str, day: datetime.date, on_demand: Mapping[str, Decimal], spot: Mapping[str, Decimal]) -> str:
     """The table of these prices (US dollars an hour by type), by name."""
     lines = [
-        "# US dollars an hour of Linux instances, read by `floodplain catalogue refresh --prices`. on_demand_usd: AWS's",
-        "# price list. spot_usd: of each zone the latest price, of these the median; empty where there is none.",
+        "# US dollars an hour of Linux instances, read by `floodplain catalogue refresh --prices`. Empty: no price.",
+        "# on_demand_usd: AWS's price list. spot_usd: of each zone the latest price, of these the median.",
         "\t".join(COLUMNS),
     ]
     for name in sorted(on_demand.keys() | spot.keys()):
