@@ -5,24 +5,22 @@ A bad or missing file never takes away what was good: the last good content serv
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from floodplain.catalogue import prices as price_table
 from floodplain.catalogue.prices import Prices
 from floodplain.pools import PoolDocument
 from floodplain.pools import read as read_pools
-from floodplain.problem import RuleError, problems_of
+from floodplain.problem import RuleError
 from floodplain.service.kept_file import KeptFile
 from floodplain.service.settings import DEFAULT_POOLS, DEFAULT_SIZING, ServiceSettings
 from floodplain.service.snapshot import Snapshot
 from floodplain.sizing.default_pool import default_pool
 from floodplain.sizing.settings import SizingSettings
+from floodplain.sizing.settings_file import read as read_settings
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class PoolsSource:
         self._pools: KeptFile[tuple[PoolDocument, ...]] = KeptFile(settings.pools or default_pools, _parse_pools)
         self._settings: KeptFile[SizingSettings] = KeptFile(
             settings.settings or default_sizing,
-            _parse_settings,
+            read_settings,
             absent=None if settings.settings else SizingSettings(),
         )
         self._prices: KeptFile[Prices] | None = (
@@ -128,16 +126,3 @@ def _parse_pools(content: bytes) -> tuple[PoolDocument, ...]:
     if not pools:
         raise RuleError("names no pool", "write at least one, see `python -m preview show pools --json`")
     return pools
-
-
-def _parse_settings(content: bytes) -> SizingSettings:
-    try:
-        loaded = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise RuleError(f"is not JSON ({error})", "write the file anew") from None
-    if not isinstance(loaded, dict):
-        raise RuleError("is no map of settings", "write one, such as {}")
-    try:
-        return SizingSettings.model_validate(loaded)
-    except ValidationError as error:
-        raise ValueError("\n".join(str(one) for one in problems_of(error, SizingSettings))) from None

@@ -1,0 +1,111 @@
+"""A request's body to the workloads that somebody asks about, or every problem with it. Pure.
+
+What a body may cost is bounded here: sizes are looked at before anything that takes long to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from floodplain.problem import Problem, problems_of
+from floodplain.sizing.workload import Workload
+
+MOST_WORKLOADS = 1000
+_MOSTdef _count(options: Any) -> int:
+    if isinstance(options, str):
+        return 1 + options.count(",") + options.count("\n")
+    return len(options) if isinstance(options, list | dict) else 0
+
+
+_KEYS = 32
+_MOST_OPTIONS = 200
+"""ODM has about a hundred."""
+_MOST_PROBLEMS = 50
+_BODY = "body"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a body asks for; `many` when it was a list, and so the answer is one."""
+
+    workloads: tuple[Workload, ...]
+    many: bool
+
+
+class AskedError(ValueError):
+    """A body that asks for nothing we can plan. `problems` lists what is wrong, the first 50."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def read_workloads(body: bytes) -> Asked:
+    """The workloads in JSON bytes. Raises AskedError."""
+    if not body.strip():
+        raise AskedError([Problem(_BODY, "is empty", 'send JSON such as {"images": 5000}')])
+    try:
+        loaded = from_json(body, allow_inf_nan=False, cache_strings=False)
+    except (ValueError, RecursionError) as error:
+        raise AskedError([Problem(_BODY, f"is not JSON ({error})", 'send JSON such as {"images": 5000}')]) from None
+    if not isinstance(loaded, list):
+        workload, problems = _one(loaded, "")
+        if workload is None:
+            raise AskedError(problems)
+        return Asked((workload,), many=False)
+    if not loaded:
+        raise AskedError([Problem(_BODY, "is an empty list", "send at least one workload")])
+    if len(loaded) > MOST_WORKLOADS:
+        rule = f"has {len(loaded)} workloads"
+        raise AskedError([Problem(_BODY, rule, f"send at most {MOST_WORKLOADS} at once")])
+    return Asked(_all(loaded), many=True)
+
+
+def _all(loaded: list[Any]) -> tuple[Workload, ...]:
+    found: list[Workload] = []
+    problems: list[Problem] = []
+    for index, entry in enumerate(loaded):
+        workload, wrong = _one(entry, f"[{index}]")
+        if workload is not None:
+            found.append(workload)
+        problems += wrong
+        if len(problems) >= _MOST_PROBLEMS:
+            rest = len(loaded) - index - 1
+            if rest:
+                told = f"the {rest} workloads after [{index}] were not looked at"
+                problems = [*problems[:_MOST_PROBLEMS], Problem(_BODY, told, "mend these first")]
+            break
+    if problems:
+        raise AskedError(problems)
+    return tuple(found)
+
+
+def _one(entry: Any, place: str) -> tuple[Workload | None, list[Problem]]:
+    where = place or _BODY
+    if not isinstance(entry, dict):
+        remedy = 'send an object such as {"images": 5000}, or a list of such'
+        return None, [Problem(where, "is no workload", remedy, entry)]
+    if len(entry) > _MOST_KEYS:
+        return None, [Problem(where, f"has {len(entry)} keys", f"keep those of a workload: {_KEYS}")]
+    options = _count(entry.get("options"))
+    if options > _MOST_OPTIONS:
+        remedy = f"send at most {_MOST_OPTIONS}"
+        return None, [Problem(f"{place}.options".removeprefix("."), f"has {options} entries", remedy)]
+    try:
+        return Workload.model_validate(entry), []
+    except ValidationError as error:
+        return None, problems_of(error, Workload, prefix=place, snake=True)[:_MOST_PROBLEMS]
+
+
+def _count(options: Any) -> int:
+    if isinstance(options, str):
+        return 1 + options.count(",") + options.count("\n")
+    return len(options) if isinstance(options, list | dict) else 0
+
+
+_KEYS = ", ".join(Workload.model_fields)
