@@ -16,6 +16,7 @@ try:
     import typer
 
     from floodplain.cli_plan import plan
+    from floodplain.cli_serve import serve
 except ModuleNotFoundError as missing:  # the library alone does not bring the command's packages
     raise SystemExit("The command needs typer, rich and boto3: pip install 'floodplain[cli]'") from missing
 
@@ -33,6 +34,7 @@ app = typer.Typer(
 catalogue = typer.Typer(help="Instance types with local NVMe.", no_args_is_help=True)
 app.add_typer(catalogue, name="catalogue")
 app.add_typer(plan, name="plan")
+app.add_typer(serve, name="serve")
 
 _IMAGES = "20Gi"
 _PER_MEMORY = 1.0

@@ -16,13 +16,7 @@ from floodplain.problem import Problem, problems_of
 from floodplain.sizing.workload import Workload
 
 MOST_WORKLOADS = 1000
-_MOSTdef _count(options: Any) -> int:
-    if isinstance(options, str):
-        return 1 + options.count(",") + options.count("\n")
-    return len(options) if isinstance(options, list | dict) else 0
-
-
-_KEYS = 32
+_MOST_KEYS = 32
 _MOST_OPTIONS = 200
 """ODM has about a hundred."""
 _MOST_PROBLEMS = 50
