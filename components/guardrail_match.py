@@ -18,6 +18,12 @@ from typing import Any
 from .guardrail_settings import PoolGuardrail
 from .pool_choices import TaintEffect
 
+# Kubelets create no pods but mirrors of their static ones, which run whatever is said here.
+NOT_BY_KUBELET = {
+    "name": "not-by-kubelet",
+    "expression": "!has(request.userInfo.groups) || !('system:nodes' in request.userInfo.groups)",
+}
+
 _POD_RULES = (("CREATE", "UPDATE"), ("pods",)), (("UPDATE",), ("pods/resize", "pods/ephemeralcontainers"))
 
 
@@ -137,11 +143,7 @@ def match_conditions(place: Placement, daemon_set_controllers: tuple[str, ...]) 
             "name": "new-or-changed",
             "expression": "request.operation == 'CREATE' || object.spec != oldObject.spec",
         },
-        {
-            # Kubelets create no pods but mirrors of their static ones, which run whatever is said here.
-            "name": "not-by-kubelet",
-            "expression": "!has(request.userInfo.groups) || !('system:nodes' in request.userInfo.groups)",
-        },
+        NOT_BY_KUBELET,
         {"name": "could-run-on-the-pool", "expression": place.may_run_here},
         {"name": "not-of-a-daemonset", "expression": f"!{_of_daemon_set(place, daemon_set_controllers)}"},
     ]

@@ -1,6 +1,7 @@
 """The ValidatingAdmissionPolicies and bindings of pools, as plain manifests.
 
 Each pool has two policies: *containment*, which refuses (or, in audit mode, warns), and *advice*, which only warns.
+A third, *unsized*, is about pods of all pools that a webhook should have sized.
 All complaints about a pod stand in one message, since the API server shows only the first refusal of a request.
 
 Figures and names are rendered into the expressions instead of a ConfigMap behind `paramRef`. With a parameter object
@@ -15,6 +16,7 @@ from typing import Any
 
 from floodplain.pools import DOMAIN, POOL_LABEL
 
+from . import guardrail_unsized
 from .guardrail_advice import advice_rules
 from .guardrail_containment import HOST_PATH, Rule, containment_rules, overhead_paid
 from .guardrail_figures import FIGURES, Variable
@@ -26,17 +28,20 @@ API_VERSION = "admissionregistration.k8s.io/v1"
 POLICY_KIND = "ValidatingAdmissionPolicy"
 BINDING_KIND = "ValidatingAdmissionPolicyBinding"
 
+_MODE = f"{DOMAIN}/guardrails"
 _ADVISE = ["Warn", "Audit"]
 _ACTIONS = {GuardrailMode.ENFORCE: ["Deny"], GuardrailMode.AUDIT: ["Audit", "Warn"]}
 
 
 def manifests(settings: GuardrailsSettings) -> list[dict[str, Any]]:
-    """Every policy, each followed by its binding, pool by pool. A pool that is off has none."""
+    """Every policy, each followed by its binding, pool by pool. What is off has none."""
     found: list[dict[str, Any]] = []
     for pool in settings.guardrails:
         if pool.mode is not GuardrailMode.OFF:
             found += _containment(pool, settings)
             found += _advice(pool, settings)
+    if settings.unsized is not GuardrailMode.OFF:
+        found += _unsized(settings.unsized, settings)
     return found
 
 
@@ -75,6 +80,14 @@ def _advice(pool: PoolGuardrail, settings: GuardrailsSettings) -> list[dict[str,
     )
 
 
+def _unsized(mode: GuardrailMode, settings: GuardrailsSettings) -> list[dict[str, Any]]:
+    return _with_binding(
+        {"name": guardrail_unsized.NAME, "annotations": {_MODE: mode.value}},
+        guardrail_unsized.spec(mode, settings.all_exempt_namespaces),
+        _ACTIONS[mode],
+    )
+
+
 def _joined(rules: tuple[Rule, ...]) -> str:
     return " + ".join(f"variables.{rule.name}" for rule in rules)
 
@@ -103,11 +116,10 @@ def _policy_and_binding(
     fallback: str,
     intro: str,
 ) -> list[dict[str, Any]]:
-    name = f"floodplain-{pool.pool}-{suffix}"
     metadata = {
-        "name": name,
+        "name": f"floodplain-{pool.pool}-{suffix}",
         "labels": {POOL_LABEL: pool.pool},
-        "annotations": {f"{DOMAIN}/guardrails": pool.mode.value},
+        "annotations": {_MODE: pool.mode.value},
     }
     place = Placement(pool, settings.judge_node_names)
     spec = {
@@ -124,7 +136,11 @@ def _policy_and_binding(
             }
         ],
     }
-    binding = {"policyName": name, "validationActions": actions}
+    return _with_binding(metadata, spec, actions)
+
+
+def _with_binding(metadata: dict[str, Any], spec: dict[str, Any], actions: list[str]) -> list[dict[str, Any]]:
+    binding = {"policyName": metadata["name"], "validationActions": actions}
     return [
         {"apiVersion": API_VERSION, "kind": POLICY_KIND, "metadata": metadata, "spec": spec},
         {"apiVersion": API_VERSION, "kind": BINDING_KIND, "metadata": metadata, "spec": binding},

@@ -92,7 +92,10 @@ class PoolGuardrail(RuledSettings):
 
 
 class GuardrailsSettings(RuledSettings):
-    """What `Guardrails` takes: pools as `SwapNodePool` takes them, and facts about others that something else makes."""
+    """What `Guardrails` takes: pools as `SwapNodePool` takes them, and facts about others that something else makes.
+
+    `unsized` says what to do about a pod of any pool that should have been sized and was not.
+    """
 
     cluster: ClusterVersions | None = None
     pools: tuple[SwapPool, ...] = ()
@@ -100,6 +103,7 @@ class GuardrailsSettings(RuledSettings):
     exempt_namespaces: tuple[Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")], ...] = ()
     daemon_set_controllers: tuple[UserName, ...] = Field(default=DAEMON_SET_CONTROLLERS, min_length=1)
     judge_node_names: bool = True
+    unsized: GuardrailMode = GuardrailMode.OFF
 
     @property
     def all_exempt_namespaces(self) -> tuple[str, ...]:
@@ -115,9 +119,9 @@ class GuardrailsSettings(RuledSettings):
         )
         return (*derived, *self.others)
 
-    @rule("pools", "others")
-    def _a_pool_is_named(self) -> Iterator[RuleError]:
-        if not self.pools and not self.others:
+    @rule("pools", "others", "unsized")
+    def _something_is_guarded(self) -> Iterator[RuleError]:
+        if not self.pools and not self.others and self.unsized is GuardrailMode.OFF:
             remedy = "list the pools as SwapNodePool takes them; under others those that something else makes"
             yield RuleError("is empty, as is others, so nothing would be guarded", remedy, ("pools",))
 

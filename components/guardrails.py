@@ -57,13 +57,17 @@ class GuardrailsArgs(TypedDict):
     judge_node_names: NotRequired[bool]
     """Whether a pod that sets spec.nodeName itself is judged, since a NoSchedule taint does not keep it from a pool's
     node. Default true. Such pods are rare: node debugging (use kube-system) and some storage drivers."""
+    unsized: NotRequired[GuardrailMode]
+    """What to do about a pod that asks to be sized, in a namespace whose pods `SizingService` sizes, and has no plan.
+    Default off."""
 
 
 class Guardrails(pulumi.ComponentResource):
     """ValidatingAdmissionPolicies for the pods of pools, and for those that would end up there.
 
     For each pool a policy that refuses what would break the sum of limits on a node or its disk, or warns in audit
-    mode, and a policy that only gives advice. Pods of DaemonSets and of kube-system are left alone.
+    mode, and a policy that only gives advice. Pods of DaemonSets and of kube-system are left alone. On demand one more
+    for pods that should have been sized and were not.
     """
 
     policy_names: Output[list[str]]
@@ -80,7 +84,9 @@ class Guardrails(pulumi.ComponentResource):
         names: dict[str, list[str]] = {"policyNames": [], "bindingNames": []}
         for manifest in manifests(settings):
             metadata, spec = manifest["metadata"], manifest["spec"]
-            child = child_name(name, metadata["labels"][POOL_LABEL], metadata["name"].rsplit("-", 1)[1])
+            purpose = metadata["name"].rsplit("-", 1)[1]
+            pool = metadata.get("labels", {}).get(POOL_LABEL)
+            child = child_name(name, pool, purpose) if pool else f"{name}-{purpose}"
             if manifest["kind"] == BINDING_KIND:
                 ValidatingAdmissionPolicyBinding(
                     f"{child}-binding",

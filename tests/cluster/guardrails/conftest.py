@@ -14,8 +14,8 @@ from testbed.cluster.control_plane import ControlPlane, Options, control_plane
 from testbed.processes import Processes, wait_until
 from testbed.state import State
 from tests.cluster.guardrails.audit_log import AuditLog
+from tests.components.guardrails.api_server import NAMESPACES
 
-NAMESPACES = ("jobs", "debug-tools")
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -52,8 +52,9 @@ def cluster(state: State, audit_log: AuditLog) -> Iterator[ControlPlane]:
     flags = (f"--audit-policy-file={policy}", f"--audit-log-path={audit_log.path}")
     with Processes(state) as processes, control_plane(state, processes, Options(api_server_flags=flags)) as running:
         running.api.must_apply(EVERYBODY_MAY)
-        for name in NAMESPACES:
-            running.api.must_apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        for name, labels in NAMESPACES.items():
+            metadata = {"name": name, "labels": dict(labels)}
+            running.api.must_apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
         for name in (*NAMESPACES, "kube-system"):
             account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
             wait_until(f"pods can be made in {name}", partial(running.api.find, account))

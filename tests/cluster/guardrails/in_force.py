@@ -24,6 +24,15 @@ def probes(runtime_class: str) -> tuple[Manifest, Manifest]:
     return broken, advised
 
 
+UNSIZED: Manifest = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "probe-unsized", "namespace": "sized", "annotations": {"floodplain.dev/engine": "odm"}},
+    "spec": {"containers": [{"name": "main", "image": IMAGE}]},
+}
+"""A pod that only the policy about sizing has something to say about."""
+
+
 def _pod(name: str, metadata: Manifest, runtime_class: str, container: Manifest) -> Manifest:
     spec = {"runtimeClassName": runtime_class, "containers": [container]}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {**metadata, "name": name}, "spec": spec}
@@ -32,7 +41,7 @@ def _pod(name: str, metadata: Manifest, runtime_class: str, container: Manifest)
 @contextlib.contextmanager
 def in_force(api: Api, policies: list[Manifest], runtime_classes: list[Manifest]) -> Iterator[None]:
     """`policies` judge pods in this block, and no other do before and after it. They are those of the pools that have
-    these RuntimeClasses, which exist."""
+    these RuntimeClasses, which exist, and the one about sizing."""
     try:
         for policy in policies:
             api.must_apply(policy)
@@ -46,12 +55,12 @@ def in_force(api: Api, policies: list[Manifest], runtime_classes: list[Manifest]
 
 def wait_until_judged(api: Api, policies: list[Manifest], runtime_classes: list[Manifest]) -> None:
     """Until the server says of the probes of every pool what exactly these policies say."""
-    for runtime_class in runtime_classes:
-        name = runtime_class["metadata"]["name"]
-        for pod in probes(name):
-            verdict = judge(policies, Request(admitted(pod, [runtime_class])))
-            question = f"{pod['metadata']['name']} of {name} is judged by {len(policies)} policies"
-            wait_until(question, partial(_is_judged, api, pod, verdict), timeout_seconds=120)
+    asked = [(pod, one) for one in runtime_classes for pod in probes(one["metadata"]["name"])]
+    for pod, runtime_class in (*asked, (UNSIZED, None)):
+        verdict = judge(policies, Request(admitted(pod, [runtime_class] if runtime_class else [])))
+        pool = f" of {runtime_class['metadata']['name']}" if runtime_class else ""
+        question = f"{pod['metadata']['name']}{pool} is judged by {len(policies)} policies"
+        wait_until(question, partial(_is_judged, api, pod, verdict), timeout_seconds=120)
 
 
 def _is_judged(api: Api, pod: Manifest, verdict: Verdict) -> bool:

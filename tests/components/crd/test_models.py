@@ -100,7 +100,8 @@ def test_python_arguments_may_be_camel_or_snake_case_but_a_manifest_is_camel_cas
     made = manifest(swap_class(), "a")
     made["spec"]["kubelet"] = {"max_pods": 5}
     assert [str(item) for item in violations(made)] == [
-        "spec.kubelet.max_pods: is not a key here, and the API server drops it with no more than a warning to Pulumi; did you mean `maxPods`?"
+        "spec.kubelet.max_pods: is not a key here, and the API server drops it with no more than a warning to Pulumi; "
+        "did you mean `maxPods`?"
     ]
 
 

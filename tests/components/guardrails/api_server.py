@@ -25,6 +25,13 @@ from floodplain.quantity import QuantityError, exact
 Manifest = dict[str, Any]
 
 USER = {"username": "jane", "groups": ["system:authenticated"]}
+NAMESPACES: Mapping[str, Mapping[str, str]] = {
+    "jobs": {},
+    "debug-tools": {},
+    "sized": {"floodplain.dev/sizing": "enforce"},
+    "explained": {"floodplain.dev/sizing": "observe"},
+}
+"""Those of the table, with the labels that they have."""
 LONGEST_MESSAGE_BYTES = 5 * 1024
 
 Tree = lark.Tree[Any]
@@ -141,6 +148,12 @@ class Request:
     subresource: str = ""
     user: Mapping[str, Any] = field(default_factory=lambda: USER)
 
+    @property
+    def namespace_labels(self) -> dict[str, str]:
+        """The server gives every namespace its name as a label."""
+        name = self.pod["metadata"]["namespace"]
+        return {"kubernetes.io/metadata.name": name, **NAMESPACES.get(name, {})}
+
     def context(self) -> dict[str, Any]:
         request: Manifest = {"operation": self.operation, "userInfo": dict(self.user)}
         if self.subresource:
@@ -209,14 +222,18 @@ def _is_said(value: Any, said: set[str]) -> bool:
 
 
 def _matches(constraints: Manifest, request: Request) -> bool:
-    (namespaces,) = constraints["namespaceSelector"]["matchExpressions"]
-    if request.pod["metadata"]["namespace"] in namespaces["values"]:
+    if not all(_selects(one, request.namespace_labels) for one in constraints["namespaceSelector"]["matchExpressions"]):
         return False
     resource = f"pods/{request.subresource}" if request.subresource else "pods"
     return any(
         request.operation in rule["operations"] and resource in rule["resources"]
         for rule in constraints["resourceRules"]
     )
+
+
+def _selects(expression: Manifest, labels: Mapping[str, str]) -> bool:
+    value = labels.get(expression["key"])
+    return (value in expression["values"]) is (expression["operator"] == "In")
 
 
 class RefusedByPlugin(Exception):  # noqa: N818 a verdict, not a fault

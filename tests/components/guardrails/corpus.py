@@ -40,6 +40,7 @@ SETTINGS = GuardrailsSettings.model_validate(
             {"pool": "asleep", "largestAllocatable": "64Gi", "mode": "off"},
         ],
         "exemptNamespaces": ["debug-tools"],
+        "unsized": "enforce",
     }
 )
 POLICIES = manifests(SETTINGS)

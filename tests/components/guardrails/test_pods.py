@@ -66,10 +66,11 @@ def test_messages_name_the_container_the_figures_and_what_to_do(golden: Golden) 
 def test_every_rule_is_broken_by_some_pod_of_the_table() -> None:
     from components.guardrail_advice import advice_rules
     from components.guardrail_containment import containment_rules
+    from components.guardrail_unsized import UNSIZED
     from tests.components.guardrails.corpus import SETTINGS
 
     pool = SETTINGS.others[0]
-    known = {rule.name for rule in (*containment_rules(pool), *advice_rules(pool))}
+    known = {rule.name for rule in (*containment_rules(pool), *advice_rules(pool), UNSIZED)}
     assert {name for case in CASES for name in (*case.breaks, *case.advice)} == known
 
 
