@@ -15,6 +15,8 @@ from floodplain.standard_output import guarded
 try:
     import typer
 
+    from floodplain.cli_doctor import STATUS as DOCTOR_STATUS
+    from floodplain.cli_doctor import doctor
     from floodplain.cli_plan import plan
     from floodplain.cli_serve import serve
 except ModuleNotFoundError as missing:  # the library alone does not bring the command's packages
@@ -35,6 +37,7 @@ catalogue = typer.Typer(help="Instance types with local NVMe.", no_args_is_help=
 app.add_typer(catalogue, name="catalogue")
 app.add_typer(plan, name="plan")
 app.add_typer(serve, name="serve")
+app.command("doctor", epilog=DOCTOR_STATUS)(doctor)
 
 _IMAGES = "20Gi"
 _PER_MEMORY = 1.0
