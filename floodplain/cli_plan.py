@@ -5,6 +5,7 @@ Whatever plans is imported inside the functions, so that `--help` stays fast. Ex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -95,12 +96,14 @@ def plan_odm(
     for name, given in (("--images", images), ("--chart", chart)):
         if given is not None and images_file is not None:
             _bad(f"{name}: {given!r} does not go with --images-file; leave one of them out")
-    known = _known(option, megapixels, capacity_type, deadline)
+    known, problems = _known(option, megapixels, capacity_type, deadline)
+    problems += _unknown_planner(compatibility)
     # With a file of counts any good one: the rest is checked before the file is read.
-    workload = _workload({"images": 1 if images is None else images, **known})
-    following = _following(compatibility)
+    workload, more = _workload({"images": 1 if images is None else images, **known})
+    if workload is None or problems:
+        _bad("\n".join([*more, *problems]))
     try:
-        ground = _ground(pools, settings, prices, following)
+        ground = _ground(pools, settings, prices, compatibility)
         if images_file is not None:
             status = _plan_lines(images_file, known, ground)
         else:
@@ -113,19 +116,20 @@ def plan_odm(
 
 def _known(
     option: Sequence[str] | None, megapixels: str | None, capacity_type: str | None, deadline: str | None
-) -> dict[str, Any]:
-    """What the arguments say beside the count, by the names of Workload."""
+) -> tuple[dict[str, Any], list[str]]:
+    """What the arguments say beside the count, by the names of Workload, and what is wrong with them."""
     from floodplain.duration import DurationError, parse
 
     known: dict[str, Any] = {"megapixels": megapixels, "capacity_type": capacity_type}
+    problems: list[str] = []
     if option:
         known["options"] = [part for text in option for part in _parts(text)]
     if deadline is not None:
         try:
             known["deadline_seconds"] = parse(deadline)
         except DurationError as error:
-            _bad(f"--deadline: {error}")
-    return {name: value for name, value in known.items() if value is not None}
+            problems.append(f"--deadline: {error}")
+    return {name: value for name, value in known.items() if value is not None}, problems
 
 
 def _parts(text: str) -> list[str]:
@@ -136,31 +140,31 @@ def _parts(text: str) -> list[str]:
     return [text] if KINDS.get(name) == "text" else text.split(",")
 
 
-def _workload(given: Mapping[str, Any]) -> Workload:
+def _workload(given: Mapping[str, Any]) -> tuple[Workload | None, list[str]]:
     from pydantic import ValidationError
 
     from floodplain.problem import problems_of
     from floodplain.sizing.workload import Workload
 
     try:
-        return Workload.model_validate(given)
+        return Workload.model_validate(given), []
     except ValidationError as error:
-        _bad("\n".join(dict.fromkeys(str(_as_option(problem)) for problem in problems_of(error, Workload))))
+        return None, [str(_as_option(problem)) for problem in problems_of(error, Workload)]
 
 
 def _as_option(problem: Problem) -> Problem:
     """The problem by the name of the option instead of the setting's."""
-    name = _OPTIONS.get(problem.path.partition("[")[0], problem.path)
+    name = _OPTIONS.get(re.split(r"[.\[]", problem.path)[0], problem.path)
     return replace(problem, path=name, remedy=_REMEDIES.get(name, problem.remedy))
 
 
-def _following(compatibility: str | None) -> str | None:
+def _unknown_planner(compatibility: str | None) -> list[str]:
     from floodplain.sizing.settings import Compatibility
 
     known = [one.value for one in Compatibility]
-    if compatibility is not None and compatibility not in known:
-        _bad(f"--compatibility: {compatibility!r} is no planner that can be followed; known: {', '.join(known)}")
-    return compatibility
+    if compatibility is None or compatibility in known:
+        return []
+    return [f"--compatibility: {compatibility!r} is no planner that can be followed; known: {', '.join(known)}"]
 
 
 def _ground(pools: str | None, settings: str | None, prices: str | None, following: str | None) -> Ground:
@@ -233,12 +237,10 @@ def _show(made: Plan, ground: Ground) -> None:
     told = explain(made, priced=ground.prices is not None)
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for row in told.rows:
-        value = Text(row.value, "bold")
-        if row.remark:
-            value.append(f"\n{row.remark}", "not bold dim")
-        table.add_row(Text(row.name), value)
+        table.add_row(Text(row.name), Text(row.value, "bold"), Text(row.remark))
     screen = console()
     screen.print(Text(told.headline, "bold green" if made.feasible else "bold red"))
     if ground.example:

@@ -45,7 +45,7 @@ class PricesError(ValueError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-def read(content: bytes, origin: str = PACKAGED) -> Prices:
+def read(content: bytes, origin: str = "the prices") -> Prices:
     """The prices in a table; `origin` names it in messages. Raises PricesError with every problem."""
     try:
         text = content.decode("utf-8-sig")

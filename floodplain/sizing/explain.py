@@ -11,7 +11,7 @@ from floodplain.quantity import GIB, MIB, from_bytes
 from floodplain.sizing.plan import MonthlyCost, Plan
 
 NO_PRICES = "no prices: run `floodplain catalogue refresh --prices`"
-_UNPRICED = "the table of prices has none of these types"
+_UNPRICED = "the table of prices has none for these types and this capacity type"
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _place_rows(plan: Plan) -> tuple[Row, ...]:
         Row("CPU request", plan.cpu, f"{limit}{concurrency}"),
         Row("Ephemeral storage", from_bytes(plan.ephemeral_bytes), memory(plan.ephemeral_bytes)),
         Row("Pool", plan.pool, f"RuntimeClass {plan.runtime_class}, {plan.capacity_type}"),
-        Row("Instance types", ", ".join(plan.instance_types) or "none", "smallest memory first"),
+        Row("Instance types", str(len(plan.instance_types) or "none"), ", ".join(plan.instance_types)),
     )
 
 

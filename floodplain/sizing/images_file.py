@@ -6,6 +6,7 @@ Blank lines and lines that begin with # say nothing. What a line leaves out is t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -82,4 +83,5 @@ def _placed(problem: Problem, where: str, *, plain: bool) -> Problem:
         return replace(problem, path=where, remedy=problem.remedy or f"write a whole number from 1 to {MOST_IMAGES}")
     if problem.path == "images" and problem.rule == "is required":
         return replace(problem, path=f"{where}, images", remedy=_EXAMPLE)
-    return replace(problem, path=f"{where}, {problem.path}" if problem.path else where)
+    path = re.sub(r"\.([0-9]+)", r"[\1]", problem.path)
+    return replace(problem, path=f"{where}, {path}" if path else where)
