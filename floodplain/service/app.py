@@ -14,6 +14,7 @@ from floodplain.problem import Problem
 from floodplain.service import openapi
 from floodplain.service.answers import refusal
 from floodplain.service.metrics import ServiceMetrics
+from floodplain.service.page import page_routes
 from floodplain.service.planning import RememberedPlans
 from floodplain.service.plans import api_routes, health_routes, not_found, readiness_of
 from floodplain.service.pools_source import PoolsSource
@@ -50,6 +51,7 @@ def sizing_api(source: PoolsSource, metrics: ServiceMetrics, draining: Draining)
     )
     plans, recent = RememberedPlans(), Recent()
     api.include_router(api_routes(source, plans, recent, metrics))
+    api.include_router(page_routes(source, plans, recent, metrics))
     api.include_router(health_routes(readiness_of(source, draining), metrics))
     document: dict[str, Any] = {}
 

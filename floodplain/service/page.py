@@ -1,0 +1,138 @@
+"""The page for people: a form that plans, the plan in words with its chart, and what was planned lately.
+
+Works without script: the form's address is the answer's, and htmx only saves the reload.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from floodplain import __version__
+from floodplain.problem import RuleError
+from floodplain.service.form import Form, address_of, read_form
+from floodplain.service.metrics import ServiceMetrics
+from floodplain.service.page_files import static_files, templates
+from floodplain.service.planning import RememberedPlans
+from floodplain.service.plans import no_pools
+from floodplain.service.pools_source import PoolsSource
+from floodplain.service.recent import Recent, RecentPlan
+from floodplain.service.snapshot import Snapshot
+from floodplain.sizing.explain import Explanation, explain
+from floodplain.sizing.plan import Plan
+from floodplain.sizing.workload import CapacityType
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+KNOWN_OPTIONS = (
+    "dsm",
+    "dtm",
+    "fast-orthophoto",
+    "skip-3dmodel",
+    "pc-quality=high",
+    "pc-quality=ultra",
+    "feature-quality=high",
+    "feature-quality=ultra",
+    "split=400",
+    "dsm,dtm",
+)
+"""Those that move the peak most; every other may be written."""
+
+
+@dataclass(frozen=True)
+class ShownPlan:
+    """One of the recent plans as the page shows it."""
+
+    time_full: str
+    time_short: str
+    feasible: bool
+    explanation: Explanation
+    address: str
+
+
+def page_routes(source: PoolsSource, plans: RememberedPlans, recent: Recent, metrics: ServiceMetrics) -> APIRouter:
+    """GET / and what it loads."""
+    router = APIRouter(include_in_schema=False)
+    page, static = templates().get_template("page.html"), static_files()
+    addresses = {name: file.address for name, file in static.items()}
+
+    @router.get("/")
+    async def get_page(request: Request) -> Response:
+        snapshot = source.snapshot
+        names = tuple(pool.name for pool in snapshot.pools) if snapshot else ()
+        form = read_form(request.query_params, names)
+        plan, trouble = None, None
+        if form.workload is not None and snapshot is None:
+            trouble = str(no_pools(source))
+        elif form.workload is not None and snapshot is not None:
+            try:
+                plan = plans.plan(form.workload, snapshot, form.pool)
+            except RuleError as error:
+                trouble = str(error)
+            else:
+                recent.add(form.workload, plan)
+                metrics.plans.labels(str(plan.feasible).lower()).inc()
+        priced = snapshot is not None and snapshot.prices is not None
+        content = page.render(
+            banner=_banner(source, snapshot),
+            capacity_types=[one.value for one in CapacityType],
+            chart=None,
+            explanation=explain(plan, priced=priced) if plan else None,
+            form=form,
+            known_options=KNOWN_OPTIONS,
+            most_recent=Recent.KEPT,
+            plan=plan,
+            pools=names,
+            recent=[_shown(one, priced) for one in recent.plans()],
+            static=addresses,
+            trouble=trouble,
+            version=__version__,
+        )
+        # htmx shows only answers that went well, and what is wrong is part of the page.
+        status = 200 if "hx-request" in request.headers else _status(form, plan, trouble)
+        headers = {"content-security-policy": POLICY, "cache-control": "no-store"}
+        return Response(content, status, headers, "text/html")
+
+    @router.get("/static/{name}")
+    async def get_static(name: str) -> Response:
+        file = static.get(name)
+        if file is None:
+            raise HTTPException(404)
+        return Response(
+            file.content, headers={"cache-control": "public, max-age=31536000, immutable"}, media_type=file.media_type
+        )
+
+    return router
+
+
+def _status(form: Form, plan: Plan | None, trouble: str | None) -> int:
+    if trouble:
+        return 503
+    return 422 if form.asked and plan is None else 200
+
+
+def _banner(source: PoolsSource, snapshot: Snapshot | None) -> str | None:
+    if snapshot is None:
+        return f"No plans can be made yet: {source.problem or 'the pools have not been read'}"
+    if snapshot.problem:
+        age = int(max(0, time.time() - snapshot.read_at))
+        return f"Plans are made with what was good {age} s ago, since now something is wrong: {snapshot.problem}"
+    if snapshot.example:
+        return "Plans are for an example pool, since none is named. Set FLOODPLAIN_POOLS or --pools to plan for yours."
+    return None
+
+
+def _shown(one: RecentPlan, priced: bool) -> ShownPlan:
+    at = datetime.fromtimestamp(one.at, UTC)
+    return ShownPlan(
+        time_full=at.isoformat(timespec="seconds"),
+        time_short=at.strftime("%H:%M:%S UTC"),
+        feasible=one.plan.feasible,
+        explanation=explain(one.plan, priced=priced),
+        address=address_of(one.workload),
+    )
