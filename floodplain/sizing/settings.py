@@ -16,6 +16,7 @@ class Compatibility(StrEnum):
     """Other planners' rules that can be reproduced."""
 
     SCALEODM = "scaleodm"
+    """ScaleODM, an API over Argo Workflows that runs OpenDroneMap: its table of peaks and its request and limit."""
 
 
 class Placement(StrEnum):
