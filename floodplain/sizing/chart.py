@@ -18,7 +18,7 @@ from floodplain.sizing.plan import Plan
 from floodplain.sizing.settings import SizingSettings
 from floodplain.sizing.workload import Workload
 
-_CEILING_LABEL = 300
+_CEILING_LABEL = 240
 """About the length of a ceiling's name."""
 
 LIGHT = {"paper": "#ffffff", "ink": "#1b1f24", "quiet": "#57606a", "grid": "#d8dee4"}
@@ -177,6 +177,8 @@ def _axes(scale: Scale) -> Iterable[str]:
 def _ceilings(scale: Scale, shown: Figures) -> Iterable[str]:
     """Named at the left where the curves run below, else at the right where they run above."""
     beside = [point for point in shown.points if scale.x(point.images) < LEFT + _CEILING_LABEL]
+    for line, y in (("dotted: memory for", 22), ("pods on these nodes", 6)):
+        yield f'<text class="quiet" x="{RIGHT + 8}" y="{scale.bottom - y}">{line}</text>'
     highest = max(curve.of(point) for curve in _CURVES for point in beside)
     lowest = {True: float(scale.bottom), False: float(scale.bottom)}
     for ceiling in shown.ceilings:
@@ -187,7 +189,7 @@ def _ceilings(scale: Scale, shown: Figures) -> Iterable[str]:
             continue
         lowest[left] = y
         others = f" and {len(ceiling.types) - 1} more" if len(ceiling.types) > 1 else ""
-        text = escape(f"{ceiling.types[0]}{others}: {memory(ceiling.allocatable_bytes)} for pods")
+        text = escape(f"{ceiling.types[0]}{others}: {memory(ceiling.allocatable_bytes)}")
         place = f'class="quiet" x="{LEFT + 6}"' if left else f'class="quiet end" x="{RIGHT - 6}"'
         yield f'<text {place} y="{y - 3:.1f}">{text}</text>'
 
