@@ -154,7 +154,7 @@ class ClusterCertificates:
         if skewed and not self._skew_told:
             logger().warning(
                 "the clock here is not the API server's, by which certificates are made",
-                seconds_ahead=int((own - server).total_seconds()),
+                minutes_ahead=round((own - server).total_seconds() / 60),
             )
         self._skew_told = skewed
         return server
