@@ -37,33 +37,29 @@ GRID: dict[str, tuple[float, ...]] = {
 _START = Constants(base_gib=2.5, gib_per_image=0.07, steeper=1.2, high_quality=1.4, fast_orthophoto=0.9)
 
 
-def fit(observations: Sequence[Observation]) -> Constants:
+def fit(observations: Sequence[Observation], safety: float = SAFETY) -> Constants:
     """The constants with the least loss: one is moved at a time until none gets better."""
     jobs = [(one, one.workload) for one in observations]
-    best, least = _START, _loss(_START, jobs)
+    best, least = _START, _loss(_START, jobs, safety)
     moved = True
     while moved:
         moved = False
         for name, values in GRID.items():
             for value in values:
                 candidate = Constants(**{**asdict(best), name: value})
-                lost = _loss(candidate, jobs)
+                lost = _loss(candidate, jobs, safety)
                 if lost < least - 1e-9:
                     best, least, moved = candidate, lost, True
     return best
 
 
-def loss(constants: Constants, observations: Sequence[Observation]) -> float:
-    """What is lost with these constants: shares too little weigh `SAFETY` times shares too much."""
-    return _loss(constants, [(one, one.workload) for one in observations])
-
-
-def _loss(constants: Constants, jobs: Sequence[tuple[Observation, Workload]]) -> float:
+def _loss(constants: Constants, jobs: Sequence[tuple[Observation, Workload]], safety: float) -> float:
+    """Shares too little weigh `safety` times shares too much."""
     lost = STEEPER_WEIGHT * math.log(constants.steeper / EXPECTED_STEEPER) ** 2
     for one, workload in jobs:
         peak = peak_gib(workload, constants)
         if one.low_gib is not None:
-            lost += SAFETY * max(0.0, math.log(CLEARANCE * one.low_gib / peak))
+            lost += safety * max(0.0, math.log(CLEARANCE * one.low_gib / peak))
         if one.high_gib is not None:
             lost += max(0.0, peak / one.high_gib - 1)
     return lost

@@ -21,8 +21,9 @@ MEGAPIXELS_POWER = 0.5
 """Half of the growth of the pixels: points and views do not grow with them."""
 LOW_QUALITY = 0.76
 """A step below medium: 709 GiB against more than 932 for the same 11,972 images."""
-SURFACE = 1.1
-"""dsm or dtm: surface model and orthophoto held 779 GiB where depth maps of quality low had held 709."""
+SURFACE_SHARE = 0.84
+"""What dsm or dtm takes whatever the cloud's quality, of the peak at medium: surface model and orthophoto held 779 GiB
+where depth maps of medium took more than 932. At medium and above the dense cloud's peak hides it."""
 FEATURE_GIB_PER_THREAD = 3.5
 """Feature extraction of quality ultra, 20 megapixels: three times 9.3 GB with 8 CPUs."""
 ASSUMED_THREADS = 8
@@ -49,7 +50,7 @@ class Constants:
     fast_orthophoto: float
 
 
-FITTED = Constants(base_gib=2.25, gib_per_image=0.076, steeper=1.25, high_quality=1.4, fast_orthophoto=1.0)
+FITTED = Constants(base_gib=2.75, gib_per_image=0.078, steeper=1.2, high_quality=1.45, fast_orthophoto=1.0)
 """What `fit` makes of the packaged observations; a test fits them again."""
 
 _STEPS = {Quality.ULTRA: 2, Quality.HIGH: 1, Quality.MEDIUM: 0, Quality.LOW: -1, Quality.LOWEST: -2}
@@ -60,10 +61,10 @@ def peak_gib(workload: Workload, constants: Constants = FITTED) -> float:
     options = workload.options
     megapixels = workload.megapixels or ASSUMED_MEGAPIXELS
     size = math.pow(megapixels / ASSUMED_MEGAPIXELS, MEGAPIXELS_POWER)
-    dense = _table_gib(submodel_images(workload), constants) * _dense_factor(options, constants)
+    factor = max(_dense_factor(options, constants), SURFACE_SHARE if options.dsm or options.dtm else 0.0)
+    part = _table_gib(submodel_images(workload), constants) * factor
     whole = _table_gib(workload.images, constants) * WHOLE_SHARE
-    surface = SURFACE if options.dsm or options.dtm else 1.0
-    return max(max(dense, whole) * size * surface, _features_gib(workload, megapixels), FLOOR_GIB)
+    return max(max(part, whole) * size, _features_gib(workload, megapixels), FLOOR_GIB)
 
 
 def submodel_images(workload: Workload) -> int:
