@@ -15,7 +15,7 @@ from floodplain.service import openapi
 from floodplain.service.answers import refusal
 from floodplain.service.metrics import ServiceMetrics
 from floodplain.service.page import page_routes
-from floodplain.service.planning import RememberedPlans
+from floodplain.service.planning import remembered_plans
 from floodplain.service.plans import api_routes, health_routes, not_found, readiness_of
 from floodplain.service.pools_source import PoolsSource
 from floodplain.service.readiness import Draining
@@ -49,7 +49,7 @@ def sizing_api(source: PoolsSource, metrics: ServiceMetrics, draining: Draining)
         redirect_slashes=False,
         exception_handlers={HTTPException: _http_error},
     )
-    plans, recent = RememberedPlans(), Recent()
+    plans, recent = remembered_plans(), Recent()
     api.include_router(api_routes(source, plans, recent, metrics))
     api.include_router(page_routes(source, plans, recent, metrics))
     api.include_router(health_routes(readiness_of(source, draining), metrics))

@@ -5,22 +5,29 @@ Works without script: the form's address is the answer's, and htmx only saves th
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import hashlib
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from floodplain import __version__
-from floodplain.problem import RuleError
+from floodplain.problem import Problem, RuleError
+from floodplain.service.answers import refusal
 from floodplain.service.form import Form, address_of, read_form
 from floodplain.service.metrics import ServiceMetrics
 from floodplain.service.page_files import static_files, templates
-from floodplain.service.planning import RememberedPlans
+from floodplain.service.planning import Remembered, remembered_charts
 from floodplain.service.plans import no_pools
 from floodplain.service.pools_source import PoolsSource
 from floodplain.service.recent import Recent, RecentPlan
 from floodplain.service.snapshot import Snapshot
+from floodplain.sizing.chart import style
+from floodplain.sizing.chart_scale import HEIGHT, WIDTH
 from floodplain.sizing.explain import Explanation, explain
 from floodplain.sizing.plan import Plan
 from floodplain.sizing.workload import CapacityType
@@ -29,6 +36,8 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+_STYLE = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode("ascii")
+_CHART_POLICY = f"default-src 'none'; style-src 'sha256-{_STYLE}'; frame-ancestors 'none'"
 KNOWN_OPTIONS = (
     "dsm",
     "dtm",
@@ -55,7 +64,7 @@ class ShownPlan:
     address: str
 
 
-def page_routes(source: PoolsSource, plans: RememberedPlans, recent: Recent, metrics: ServiceMetrics) -> APIRouter:
+def page_routes(source: PoolsSource, plans: Remembered[Plan], recent: Recent, metrics: ServiceMetrics) -> APIRouter:
     """GET / and what it loads."""
     router = APIRouter(include_in_schema=False)
     page, static = templates().get_template("page.html"), static_files()
@@ -71,7 +80,7 @@ def page_routes(source: PoolsSource, plans: RememberedPlans, recent: Recent, met
             trouble = str(no_pools(source))
         elif form.workload is not None and snapshot is not None:
             try:
-                plan = plans.plan(form.workload, snapshot, form.pool)
+                plan = plans.of(form.workload, snapshot, form.pool)
             except RuleError as error:
                 trouble = str(error)
             else:
@@ -81,7 +90,9 @@ def page_routes(source: PoolsSource, plans: RememberedPlans, recent: Recent, met
         content = page.render(
             banner=_banner(source, snapshot),
             capacity_types=[one.value for one in CapacityType],
-            chart=None,
+            chart=address_of(form.workload, form.pool, "/chart.svg") if form.workload and plan else None,
+            chart_height=HEIGHT,
+            chart_width=WIDTH,
             explanation=explain(plan, priced=priced) if plan else None,
             form=form,
             known_options=KNOWN_OPTIONS,
@@ -97,6 +108,22 @@ def page_routes(source: PoolsSource, plans: RememberedPlans, recent: Recent, met
         status = 200 if "hx-request" in request.headers else _status(form, plan, trouble)
         headers = {"content-security-policy": POLICY, "cache-control": "no-store"}
         return Response(content, status, headers, "text/html")
+
+    charts, drawing = remembered_charts(), ThreadPoolExecutor(1, "chart")
+
+    @router.get("/chart.svg")
+    async def get_chart(request: Request) -> Response:
+        snapshot = source.snapshot
+        if snapshot is None:
+            return refusal(503, [no_pools(source)], {"retry-after": "5"})
+        form = read_form(request.query_params, tuple(pool.name for pool in snapshot.pools))
+        if form.workload is None:
+            told = [Problem(name, text) for name, texts in form.errors.items() for text in texts]
+            return refusal(422, told or [Problem("images", "is required", "set it")])
+        loop = asyncio.get_running_loop()
+        svg = await loop.run_in_executor(drawing, charts.of, form.workload, snapshot, form.pool)
+        headers = {"content-security-policy": _CHART_POLICY, "cache-control": "no-cache"}
+        return Response(svg, headers=headers, media_type="image/svg+xml")
 
     @router.get("/static/{name}")
     async def get_static(name: str) -> Response:
