@@ -27,6 +27,7 @@ from . import (
     secrets,
     swap_boot,
     user_data,
+    webhooks,
 )
 from .rendered import RenderedOptions
 
@@ -39,6 +40,7 @@ POLICIES: list[Policy] = [
     *interruption.POLICIES,
     *iam.POLICIES,
     *admission.POLICIES,
+    *webhooks.POLICIES,
     *secrets.POLICIES,
     *providers.POLICIES,
     *charts.POLICIES,

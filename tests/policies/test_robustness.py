@@ -28,6 +28,7 @@ TYPES = [
     "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition",
     "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy",
     "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicyBinding",
+    "kubernetes:admissionregistration.k8s.io/v1:MutatingWebhookConfiguration",
     "aws:cloudwatch/eventRule:EventRule",
     "aws:cloudwatch/eventTarget:EventTarget",
     "pulumi:providers:kubernetes",
@@ -52,7 +53,8 @@ KEYS = words("""
     policy assumeRolePolicy inlinePolicies eventPattern isEnabled rule arn queueUrl url clusterIdentifier kubeconfig
     enableServerSideApply containers initContainers volumes image reference env jobTemplate paramKind paramRef
     policyName validationActions password additionalAnnotations helm.sh/resource-policy crds devel startupTaints
-    floodplain.dev/pool floodplain.dev/swap-ratio
+    floodplain.dev/pool floodplain.dev/swap-ratio webhooks failurePolicy namespaceSelector matchLabels matchExpressions
+    objectSelector matchConditions sideEffects timeoutSeconds
 """)
 TEXTS = words("""
     In Exists NoSchedule Never 720h 10% WhenEmpty karpenter.k8s.aws/instance-family
