@@ -168,7 +168,7 @@ def _prices_lines(output: Path | None, region: str | None) -> list[str]:
     reading = refresh_prices(target, datetime.now(UTC), region)
     priced = f"{len(reading.on_demand)} on-demand and {len(reading.spot)} spot prices of {reading.region}"
     lacking = len(reading.unpriced)
-    return [f"{target}: {priced}" + (f"; {lacking} types of the catalogue have none there" if lacking else "")]
+    return [f"{target}: {priced}" + (f"; types of the catalogue without a price there: {lacking}" if lacking else "")]
 
 
 def _change_lines(changes: Changes) -> list[str]:

@@ -177,8 +177,8 @@ def _axes(scale: Scale) -> Iterable[str]:
 def _ceilings(scale: Scale, shown: Figures) -> Iterable[str]:
     """Named at the left where the curves run below, else at the right where they run above."""
     beside = [point for point in shown.points if scale.x(point.images) < LEFT + _CEILING_LABEL]
-    for line, y in (("dotted: memory for", 22), ("pods on these nodes", 6)):
-        yield f'<text class="quiet" x="{RIGHT + 8}" y="{scale.bottom - y}">{line}</text>'
+    for line, above in (("dotted: memory for", 22), ("pods on these nodes", 6)):
+        yield f'<text class="quiet" x="{RIGHT + 8}" y="{scale.bottom - above}">{line}</text>'
     highest = max(curve.of(point) for curve in _CURVES for point in beside)
     lowest = {True: float(scale.bottom), False: float(scale.bottom)}
     for ceiling in shown.ceilings:

@@ -70,13 +70,12 @@ def text_lines(explanation: Explanation) -> tuple[str, ...]:
 
 
 def memory(count: int) -> str:
-    """Bytes for people: GiB with one decimal, smaller amounts in whole MiB. Cut towards zero, so that no margin looks
-    larger than it is."""
-    size, sign = abs(count), "-" if count < 0 else ""
-    if size >= GIB:
-        tenths = size * 10 // GIB
+    """Bytes for people, rounded down so that no margin looks larger than it is: GiB with one decimal, or whole MiB."""
+    sign = "-" if count < 0 else ""
+    if abs(count) >= GIB:
+        tenths = abs(count * 10 // GIB)
         return f"{sign}{tenths // 10:,}.{tenths % 10} GiB"
-    return f"{sign}{size // MIB} MiB"
+    return f"{sign}{abs(count // MIB)} MiB"
 
 
 def _images(count: int) -> str:
@@ -115,7 +114,7 @@ def _place_rows(plan: Plan) -> tuple[Row, ...]:
 
 def _margin_rows(plan: Plan) -> tuple[Row, ...]:
     spare = plan.containment_margin_bytes
-    if plan.smallest_allocatable_bytes is None:
+    if plan.smallest_allocatable_bytes is None or not plan.instance_types:
         contained = "what the largest node lacks" if spare < 0 else "no node takes it"
     elif spare < 0:
         contained = "by so much the limits of the pod pass what is reserved for them"
