@@ -68,6 +68,63 @@ def serve_sizing(
         source.stop()
 
 
+@serve.command("admission")
+def serve_admission(
+    host: Host = None,
+    port: Annotated[int | None, typer.Option(help="Port for the API server, TLS.", show_default="8443")] = None,
+    health_port: Annotated[
+        int | None, typer.Option(help="Port for health and metrics, plain.", show_default="8081")
+    ] = None,
+    pools: Annotated[
+        str | None, typer.Option(help="Pool documents (FLOODPLAIN_POOLS).", show_default="/etc/floodplain/pools.json")
+    ] = None,
+    settings: Sizing = None,
+    certificate: Annotated[
+        str | None, typer.Option(help="PEM file of a certificate that you renew; then no cluster is asked.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="PEM file of its key.")] = None,
+    kubeconfig: Annotated[
+        str | None,
+        typer.Option(help="File that leads to the cluster, from outside.", show_default="the service account"),
+    ] = None,
+    namespace: Annotated[
+        str | None, typer.Option(help="Of Service and Secret.", show_default="that of the service account")
+    ] = None,
+    dns_name: Annotated[
+        list[str] | None, typer.Option(help="One more name or address for the certificate; may be repeated.")
+    ] = None,
+) -> None:
+    """Answers the API server about pods and Jobs that are created, by the rules of observe and enforce."""
+    needs_service()
+    from floodplain.service import logs
+    from floodplain.service.admission_process import CertificateError, run
+    from floodplain.service.admission_settings import AdmissionSettings
+    from floodplain.service.cluster_access import ClusterAccessError
+    from floodplain.service.serve import ServeError
+
+    chosen = settings_or_exit(
+        AdmissionSettings,
+        host=host,
+        port=port,
+        health_port=health_port,
+        pools=pools,
+        settings=settings,
+        certificate=certificate,
+        key=key,
+        kubeconfig=kubeconfig,
+        namespace=namespace,
+        dns_name=tuple(dns_name) if dns_name else None,
+    )
+    logs.configure()
+    source = started_source(chosen)
+    try:
+        run(chosen, source)
+    except (CertificateError, ClusterAccessError, ServeError) as error:
+        fail(str(error))
+    finally:
+        source.stop()
+
+
 def settings_or_exit(model: type[Given], **options: Any) -> Given:
     """The settings of a process from its environment and options, or lines of problems and status 1."""
     from floodplain.service.settings import ServiceSettingsError, service_settings
