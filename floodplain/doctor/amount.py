@@ -1,4 +1,4 @@
-"""Measured bytes for people, who want three digits and a unit. Not for what is compared or written into a pod."""
+"""Measured bytes and counts for people: three digits and a unit. Not for what is compared or written into a pod."""
 
 from __future__ import annotations
 
@@ -14,3 +14,8 @@ def amount(count: int) -> str:
     if count >= 10 * GIB:
         return f"{count / GIB:.1f} GiB"
     return f"{count // MIB} MiB" if count % MIB == 0 else f"{count / MIB:.1f} MiB"
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 node`, `3 nodes`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from floodplain.doctor.amount import amount
+from floodplain.doctor.amount import amount, counted
 from floodplain.doctor.finding import Finding, Severity, names
 from floodplain.doctor.seen import Cluster, KubeletSeen, NodeSeen, PodSeen
 from floodplain.quantity import MIB, QuantityError, to_bytes
@@ -25,22 +25,28 @@ def check(cluster: Cluster) -> Iterator[Finding]:
     if cluster.pods is None:
         return
     contained: list[int] = []
-    measured = 0
+    measured = kept = 0
     for node in cluster.pool_nodes:
         pods = tuple(pod for pod in cluster.pods_on(node) if pod.active)
         broken = [*_containment(node, pods)]
         yield from broken
         if not broken and node.allocatable_bytes is not None:
             contained.append(node.allocatable_bytes - _limits(pods) - _daemons(node, pods))
-        yield from _headroom(node, pods)
+        lacking = [*_headroom(node, pods)]
+        yield from lacking
+        kept += not lacking
         room = _room(node)
         measured += node.kubelet is not None and node.kubelet.pods_available_bytes is not None and room is None
         yield from [room] if room else []
     if contained:
         seen = f"limits and DaemonSets fit allocatable memory; the least that is left is {amount(min(contained))}"
-        yield Finding(CONTAINMENT, Severity.OK, f"{len(contained)} nodes", seen)
+        yield Finding(CONTAINMENT, Severity.OK, counted(len(contained), "node"), seen)
+    if kept:
+        yield Finding(HEADROOM, Severity.OK, counted(kept, "node"), "DaemonSets use no more than requests and headroom")
     if measured:
-        yield Finding(ROOM, Severity.OK, f"{measured} nodes", "pods' memory is above kubelet's eviction threshold")
+        yield Finding(
+            ROOM, Severity.OK, counted(measured, "node"), "pods' memory is above kubelet's eviction threshold"
+        )
 
 
 def _limits(pods: tuple[PodSeen, ...]) -> int:

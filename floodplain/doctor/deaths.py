@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from floodplain.doctor.amount import amount
+from floodplain.doctor.amount import amount, counted
 from floodplain.doctor.finding import Finding, Severity
 from floodplain.doctor.grants import swap_node
 from floodplain.doctor.seen import Cluster, ContainerSeen, NodeSeen, PodSeen, PoolSeen
@@ -31,7 +31,7 @@ def check(cluster: Cluster) -> Iterator[Finding]:
             found += 1
             yield finding
     if looked and not found:
-        yield Finding(KILLED, Severity.OK, f"{looked} pods", "none was killed or evicted for memory")
+        yield Finding(KILLED, Severity.OK, counted(looked, "pod"), "none was killed or evicted for memory")
 
 
 def _of_pod(pod: PodSeen, node: NodeSeen | None, pool: PoolSeen | None) -> Iterator[Finding]:

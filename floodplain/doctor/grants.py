@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from floodplain.doctor.amount import amount
+from floodplain.doctor.amount import amount, counted
 from floodplain.doctor.finding import Finding, Severity, names
 from floodplain.doctor.seen import Cluster, ContainerSeen, NodeSeen, PodSeen
 from floodplain.swap import NoSwap, SwapNode, container_grant_bytes, no_swap_reason
@@ -60,7 +60,9 @@ def check(cluster: Cluster) -> Iterator[Finding]:
                 else:
                     yield _wrong(title, container, node, found, wanted)
     if exact:
-        yield Finding(GRANT, Severity.OK, f"{len(exact)} containers", "have exactly the swap kubelet's rule gives")
+        yield Finding(
+            GRANT, Severity.OK, counted(len(exact), "container"), "exactly the swap that kubelet's rule gives"
+        )
     if hidden:
         because = (
             f"kubelets of {names(sorted(old))} do not serve container_swap_limit_bytes, which came with 1.34,"
@@ -72,7 +74,7 @@ def check(cluster: Cluster) -> Iterator[Finding]:
             GRANT,
             Severity.WARNING,
             names(hidden),
-            f"cannot see memory.swap.max of {len(hidden)} containers: {because}",
+            f"cannot see memory.swap.max of {counted(len(hidden), 'container')}: {because}",
             _RULE,
             ("grant get on nodes/proxy", "run Kubernetes 1.36 or newer, whose kubelet reports every grant"),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from floodplain.doctor.amount import amount
+from floodplain.doctor.amount import amount, counted
 from floodplain.doctor.finding import Finding, Severity
 from floodplain.doctor.seen import Cluster, NodeSeen, PoolSeen
 from floodplain.quantity import MIB
@@ -29,9 +29,9 @@ def check(cluster: Cluster) -> Iterator[Finding]:
         right += not problems
         behaved += not settings and node.kubelet is not None and node.kubelet.swap_behavior is not None
     if right:
-        yield Finding(SIZE, Severity.OK, f"{right} nodes", "swap is on and as large as the pool's ratio asks")
+        yield Finding(SIZE, Severity.OK, counted(right, "node"), "swap is on and as large as the pool's ratio asks")
     if behaved:
-        yield Finding(KUBELET, Severity.OK, f"{behaved} nodes", "kubelet runs with LimitedSwap")
+        yield Finding(KUBELET, Severity.OK, counted(behaved, "node"), "kubelet runs with LimitedSwap")
     if cluster.nodes is not None and not cluster.pool_nodes:
         known = ", ".join(pool.name for pool in cluster.pools) or "none is known; give --pools FILE"
         yield Finding(SIZE, Severity.INFO, "the cluster", f"there is no node of a swap pool now (pools: {known})")

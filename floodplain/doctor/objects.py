@@ -201,7 +201,8 @@ def karpenter(thing: Object) -> KarpenterSeen | None:
         for variable in maps(container, "env"):
             if text(variable, "name") == _QUEUE_ENV:
                 queue = text(variable, "value") or queue
-        words = [word for key in ("command", "args") for word in (get(container, key) or ()) if isinstance(word, str)]
+        lists = [found for key in ("command", "args") if isinstance(found := get(container, key), list)]
+        words = [word for found in lists for word in found if isinstance(word, str)]
         for position, word in enumerate(words):
             name, equals, value = word.partition("=")
             if name == _QUEUE_FLAG:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from floodplain.doctor.amount import counted
 from floodplain.doctor.finding import Finding, Severity, exit_status, worst
 from floodplain.doctor.seen import Cluster
 
@@ -65,4 +66,4 @@ def summary(cluster: Cluster, findings: Iterable[Finding]) -> str:
     found = counts(findings)
     told = ", ".join(f"{count} {name}" for name, count in reversed(found.items()))
     nodes = len(cluster.pool_nodes)
-    return f"Kubernetes {printable(cluster.server_version) or '?'}, {nodes} nodes of pools: {told}"
+    return f"Kubernetes {printable(cluster.server_version) or '?'}, {counted(nodes, 'node')} of pools: {told}"

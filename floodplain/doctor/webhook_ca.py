@@ -24,9 +24,8 @@ def check(cluster: Cluster) -> Iterator[Finding]:
     told = [finding for entry, bundle in webhook.bundles for finding in _entry(entry, bundle, cluster)]
     yield from told
     if not told:
-        yield Finding(
-            CHECK, Severity.OK, f"webhook {webhook.name}", f"CA of {names(e for e, _ in webhook.bundles)} fresh"
-        )
+        fresh = f"the CA of {names(entry for entry, _ in webhook.bundles)} is fresh"
+        yield Finding(CHECK, Severity.OK, f"webhook {webhook.name}", fresh)
 
 
 def _entry(entry: str, bundle: bytes, cluster: Cluster) -> Iterator[Finding]:
