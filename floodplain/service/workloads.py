@@ -6,7 +6,7 @@ What a body may cost is bounded here: sizes are looked at before anything that t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -93,7 +93,9 @@ def _one(entry: Any, place: str) -> tuple[Workload | None, list[Problem]]:
     try:
         return Workload.model_validate(entry), []
     except ValidationError as error:
-        return None, problems_of(error, Workload, prefix=place, snake=True)[:_MOST_PROBLEMS]
+        found = problems_of(error, Workload, prefix=place, snake=True)[:_MOST_PROBLEMS]
+        # A key may be the empty text.
+        return None, [replace(problem, path=problem.path or where) for problem in found]
 
 
 def _count(options: Any) -> int:
