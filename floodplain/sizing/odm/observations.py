@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -163,7 +163,9 @@ def _row(line: str, where: str) -> Observation | list[Problem]:
         job = Workload.model_validate({key: row[key] for key in ("images", "options")})
         values.update(images=job.images, options=job.options)
     except ValidationError as error:
-        problems += problems_of(error, Workload, prefix=f"{where}, ", snake=True)
+        problems += [
+            replace(problem, path=f"{where}, {problem.path}") for problem in problems_of(error, Workload, snake=True)
+        ]
     if problems:
         return problems
     if values["cores"] is not None:

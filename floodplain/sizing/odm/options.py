@@ -6,6 +6,7 @@ that is the predictor's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Literal
@@ -29,8 +30,8 @@ class Quality(StrEnum):
 Kind = Literal["flag", "count", "number", "quality", "text"]
 
 _FLAGS = """
-3d-tiles align auto-boundary build-overviews cog debug dem-euclidean-map dsm dtm fast-orthophoto
-force-gps ignore-gsd merge-skip-blending no-gpu optimize-disk-space orthophoto-cutline orthophoto-kmz
+3d-tiles auto-boundary build-overviews cog debug dem-euclidean-map dsm dtm fast-orthophoto
+force-gps gltf ignore-gsd merge-skip-blending no-gpu optimize-disk-space orthophoto-cutline orthophoto-kmz
 orthophoto-no-tiled orthophoto-png pc-classify pc-copc pc-csv pc-ept pc-las pc-rectify pc-skip-geometric rerun-all
 rolling-shutter sfm-no-partial skip-3dmodel skip-band-alignment skip-orthophoto skip-report sky-removal bg-removal
 sm-no-align texturing-keep-unseen-faces texturing-single-material texturing-skip-global-seam-leveling tiles use-3dmesh
@@ -45,7 +46,7 @@ auto-boundary-distance crop dem-resolution gps-accuracy gps-z-offset orthophoto-
 smrf-scalar smrf-slope smrf-threshold smrf-window
 """
 _TEXTS = """
-boundary camera-lens cameras copy-to end-with feature-type gcp geo matcher-type merge name orthophoto-compression
+align boundary camera-lens cameras copy-to end-with feature-type gcp geo matcher-type merge name orthophoto-compression
 primary-band project-path radiometric-calibration rerun rerun-from sfm-algorithm sm-cluster split-image-groups
 """
 _QUALITIES = "feature-quality pc-quality"
@@ -60,6 +61,7 @@ KINDS: dict[str, Kind] = {
 
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "null", "")
 _LONGEST = 10_000
+_MOST_DIGITS = 12
 
 
 class OdmOptions(Settings):
@@ -83,7 +85,7 @@ class OdmOptions(Settings):
     """Images a submodel; None or more than the job has is no split."""
     split_overlap: int | None = Field(default=None, ge=0)
     resize_to: int | None = None
-    """Longest side in pixels after resizing; ODM dropped it with version 3."""
+    """Longest side in pixels for feature extraction only; ODM dropped it with version 3. -1 is off."""
     max_concurrency: int | None = Field(default=None, ge=1)
     boundary: bool = False
     others: tuple[str, ...] = ()
@@ -108,11 +110,14 @@ class OdmOptions(Settings):
         if isinstance(given, str):
             if len(given) > _LONGEST:
                 raise RuleError(f"is longer than {_LONGEST:,} characters", "write fewer options")
-            given = [part for part in given.replace("\n", ",").split(",") if part.strip()]
+            given = [part for part in re.split(r"[,\n]|\s(?=--)", given) if part.strip()]
         if isinstance(given, Mapping):
-            if set(given) <= {*cls.model_fields}:
+            if "others" in given:
+                # No option of ODM: one of these models, written out and read again.
+                if isinstance(given["others"], list | tuple):
+                    raise_rules(_wrong(given["others"]))
                 return dict(given)
-            given = [_text(name, value) for name, value in given.items()]
+            given = [_text(name, value) for name, value in given.items() if value is not None and value is not False]
         if not isinstance(given, list | tuple):
             raise RuleError("is not a list of options", "write dsm,pc-quality=high or a list of such texts")
         raise_rules(_wrong(given))
@@ -120,18 +125,19 @@ class OdmOptions(Settings):
 
 
 def _text(name: Any, value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return f"{name}={str(bool(value)).lower()}"
-    return f"{name}={value}"
+    return str(name) if value is True else f"{name}={value}"
 
 
 def _pair(text: str) -> tuple[str, str | None]:
-    name, equals, value = text.strip().removeprefix("--").partition("=")
-    return name.strip().lower().replace("_", "-"), value.strip() if equals else None
+    """Name and value of `name`, `--name`, `name=value` and `--name value`."""
+    found = re.fullmatch(r"(?:--)?([^=\s]*)(?:\s*=\s*|\s+|$)(.*)", text.strip(), re.DOTALL)
+    name, value = found.groups() if found else (text, "")
+    has_value = bool(value) or "=" in text
+    return name.lower().replace("_", "-"), value if has_value else None
 
 
 def _wrong(given: list[Any] | tuple[Any, ...]) -> Iterator[RuleError]:
-    seen: dict[str, str | None] = {}
+    seen: dict[str, str] = {}
     for position, text in enumerate(given):
         if not isinstance(text, str):
             yield RuleError("is not an option", "write its name, or name=value", (position,), text)
@@ -142,12 +148,25 @@ def _wrong(given: list[Any] | tuple[Any, ...]) -> Iterator[RuleError]:
             hint = did_you_mean(name, sorted(KINDS)) or "see `odm --help` for the options there are"
             yield RuleError("is no option of ODM", hint, (position,), text)
             continue
-        wrong = _wrong_value(kind, value)
+        # That there is a boundary is all that counts here, and all that is kept.
+        wrong = None if name == "boundary" else _wrong_value(kind, value)
         if wrong:
             yield RuleError(*wrong, (position,), text)
-        elif name in seen and seen[name] != value:
+        elif name in seen and seen[name] != _meaning(kind, value):
             yield RuleError("is given twice with different values", "keep one of them", (position,), text)
-        seen[name] = value
+        seen[name] = _meaning(kind, value)
+
+
+def _meaning(kind: Kind, value: str | None) -> str:
+    """The same text for the same value, however it is written."""
+    if kind == "flag":
+        return str(_is_on(value))
+    text = str(value)
+    return {"count": text.lstrip("0") or "0", "quality": text.lower()}.get(kind, text)
+
+
+def _is_on(value: str | None) -> bool:
+    return value is None or value.lower() not in _FALSE
 
 
 def _wrong_value(kind: Kind, value: str | None) -> tuple[str, str] | None:
@@ -161,6 +180,8 @@ def _wrong_value(kind: Kind, value: str | None) -> tuple[str, str] | None:
         return "is no quality of ODM", f"write one of {', '.join(Quality)}"
     if kind == "count" and not (value.removeprefix("-").isascii() and value.removeprefix("-").isdigit()):
         return "is not a whole number", "write digits"
+    if kind == "count" and len(value) > _MOST_DIGITS:
+        return f"has more than {_MOST_DIGITS} digits", "write a smaller number"
     if kind == "number" and not _is_number(value):
         return "is not a number", "write digits"
     return None
@@ -180,7 +201,7 @@ def _settings(pairs: list[tuple[str, str | None]]) -> dict[str, Any]:
     for name, value in pairs:
         field = name.replace("-", "_")
         kind = KINDS[name]
-        on = value is None or value.lower() not in _FALSE
+        on = _is_on(value)
         if kind == "flag":
             if field in OdmOptions.model_fields:
                 found[field] = on
