@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .guardrails import Guardrails, GuardrailsArgs
     from .karpenter_controller import KarpenterController, KarpenterControllerArgs
     from .pool_args import SwapPoolArgs
+    from .sizing_service import SizingService, SizingServiceArgs
     from .swap_node_pool import SwapNodePool, SwapNodePoolArgs
 
 _HOMES = {
@@ -27,6 +28,8 @@ _HOMES = {
     "PlacedClusterArgs": "cluster_args",
     "Platform": "batch_platform",
     "PlatformArgs": "batch_platform",
+    "SizingService": "sizing_service",
+    "SizingServiceArgs": "sizing_service",
     "SwapNodePool": "swap_node_pool",
     "SwapNodePoolArgs": "swap_node_pool",
     "SwapPoolArgs": "pool_args",
@@ -41,6 +44,8 @@ __all__ = [  # noqa: RUF022 in the order of the docs
     "ControllersArgs",
     "Guardrails",
     "GuardrailsArgs",
+    "SizingService",
+    "SizingServiceArgs",
     "Platform",
     "PlatformArgs",
     "SwapPoolArgs",

@@ -1,6 +1,7 @@
 """`Platform`: everything a cluster needs for batch jobs whose memory peaks briefly, in the right order."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, NotRequired, Optional, TypedDict, cast
 
 import pulumi
@@ -21,7 +22,10 @@ from .karpenter_settings import Credentials
 from .platform_settings import PlatformSettings
 from .platform_warnings import warnings
 from .pool_args import SwapPoolArgs
+from .pool_choices import GuardrailMode
 from .pool_document import pool_document
+from .sizing_args import SizingServiceSettingsArgs
+from .sizing_service import SizingService
 from .swap_node_pool import SwapNodePool
 
 
@@ -48,6 +52,8 @@ class PlatformArgs(TypedDict):
     """Karpenter's controller."""
     controllers: NotRequired[ControllersArgs]
     """Further controllers: queues, workflows, metrics."""
+    sizing: NotRequired[SizingServiceSettingsArgs]
+    """The service that sizes jobs. It is installed where `images.service` holds a digest."""
     images: NotRequired[ImageArgs]
     """floodplain's own images."""
     protected: NotRequired[bool]
@@ -77,6 +83,8 @@ class Platform(pulumi.ComponentResource):
     """The pools for sizing and tools: JSON, as `python -m preview show pools --json` prints it."""
     policy_names: Output[list[str]]
     """Names of the guardrails' admission policies."""
+    sizing_address: Output[Optional[str]]
+    """Where the sizing service answers within the cluster."""
 
     def __init__(self, name: str, args: PlatformArgs, opts: Optional[ResourceOptions] = None) -> None:
         super().__init__("floodplain:index:Platform", name, {}, opts)
@@ -99,6 +107,8 @@ class Platform(pulumi.ComponentResource):
             # Otherwise a new kubeconfig would replace the provider and everything made through it.
             cluster_identifier=cluster.arn,
             enable_server_side_apply=True,
+            # Otherwise a new pool would take the ConfigMap that running services read away before it comes back.
+            enable_config_map_mutable=True,
             opts=ResourceOptions(parent=self),
         )
         self._through = [self._aws, self._kubernetes]
@@ -125,6 +135,11 @@ class Platform(pulumi.ComponentResource):
                 # No pod may land on a pool before its rules are there.
                 self._options(guardrails, *([karpenter] if karpenter else [])),
             )
+        sizing = self._sizing(name, settings, args, cluster_args, list(made.values()))
+        if sizing and settings.sizing.guardrails is not GuardrailMode.OFF:
+            unsized: GuardrailsArgs = {"unsized": settings.sizing.guardrails}
+            # Before the webhook there is nobody who could size a pod, and it goes first at a destroy.
+            policies.append(Guardrails(f"{name}-sizing-guardrails", unsized, self._options(sizing)).policy_names)
         Controllers(f"{name}-controllers", args.get("controllers") or {}, self._options())
 
         self.node_role_name = Output.from_input(node_role)
@@ -133,6 +148,7 @@ class Platform(pulumi.ComponentResource):
         self.runtime_class_names = Output.all(**{key: one.runtime_class_name for key, one in made.items()})
         self.pools = Output.from_input(pools.dump(documents).decode())
         self.policy_names = Output.all(*policies).apply(lambda found: [name for names in found for name in names])
+        self.sizing_address = sizing.address if sizing else Output.from_input(None)
         self.register_outputs(
             {
                 "nodeRoleName": self.node_role_name,
@@ -141,6 +157,7 @@ class Platform(pulumi.ComponentResource):
                 "runtimeClassNames": self.runtime_class_names,
                 "pools": self.pools,
                 "policyNames": self.policy_names,
+                "sizingAddress": self.sizing_address,
             }
         )
 
@@ -162,6 +179,32 @@ class Platform(pulumi.ComponentResource):
             f"{name}-karpenter",
             {"cluster": cast(PlacedClusterArgs, cluster.model_dump()), "karpenter": args},
             self._options(),
+        )
+
+    def _sizing(
+        self,
+        name: str,
+        settings: PlatformSettings,
+        given: PlatformArgs,
+        cluster: ClusterArgs,
+        pools: Sequence[SwapNodePool],
+    ) -> Optional[SizingService]:
+        """Sizing, where there is an image of it.
+
+        After the pools: a plan names a pool's RuntimeClass, and the API server refuses a pod whose RuntimeClass does
+        not exist. At a destroy sizing goes first, so that no pod is sent to a pool that is going.
+        """
+        if settings.images.service is None:
+            return None
+        return SizingService(
+            f"{name}-sizing",
+            {
+                "image": settings.images.service,
+                "cluster": cluster,
+                "pools": given["pools"],
+                "sizing": given.get("sizing") or {},
+            },
+            self._options(*pools),
         )
 
 

@@ -15,7 +15,10 @@ from pulumi import ResourceOptions
 
 def kubernetes_object(name: str, manifest: Mapping[str, Any], opts: ResourceOptions) -> pulumi.CustomResource:
     """One object, as `kubectl apply` would take it. Values may be Outputs."""
-    token = f"kubernetes:{manifest['apiVersion']}:{manifest['kind']}"
+    version = str(manifest["apiVersion"])
+    # The provider reads group and version from the token, and calls the group without a name so.
+    module = version if "/" in version else f"core/{version}"
+    token = f"kubernetes:{module}:{manifest['kind']}"
     pinned = ResourceOptions(version=_sdk_version())
     return pulumi.CustomResource(token, name, dict(manifest), ResourceOptions.merge(pinned, opts))
 

@@ -21,6 +21,7 @@ from .karpenter_installation import KarpenterInstallation, installation_problems
 from .karpenter_settings import KarpenterSettings
 from .pool_origin import TAGS_MOST, tag_problems
 from .pool_types import admitted
+from .sizing_settings import SizingServiceSettings
 from .swap_pool import SwapPool, room_problems, stack_problems
 
 
@@ -48,6 +49,7 @@ class PlatformSettings(RuledSettings):
     install_karpenter: bool = True
     karpenter: PlatformKarpenter = PlatformKarpenter()
     controllers: ControllersSettings = ControllersSettings()
+    sizing: SizingServiceSettings = SizingServiceSettings()
     images: ImageSettings = ImageSettings()
     protected: bool = False
     tags: dict[str, str] = Field(default_factory=dict)
@@ -66,6 +68,18 @@ class PlatformSettings(RuledSettings):
                 "is needed when the cluster keeps the Karpenter it has (installKarpenter: false)",
                 "name the IAM role its nodes use",
                 ("karpenter", "node_role_name"),
+            )
+
+    @rule("karpenter", "controllers", "sizing")
+    def _namespace_of_sizing_is_its_own(self) -> Iterator[RuleError]:
+        owners = {self.karpenter.namespace: "karpenter"}
+        owners |= {chart.namespace: chart.release for chart in self.controllers.releases().values()}
+        if self.sizing.namespace in owners:
+            yield RuleError(
+                f"is the namespace of {owners[self.sizing.namespace]}, whose pods could not start in it",
+                "give sizing a namespace of its own",
+                ("sizing", "namespace"),
+                self.sizing.namespace,
             )
 
     @rule("tags")

@@ -32,7 +32,7 @@ def warnings(platform: PlatformSettings) -> list[Problem]:
                 "merge the pull request of a release, which writes the digests",
             )
         )
-    return found
+    return [*found, *_sizing(platform)]
 
 
 def _below(place: str, problems: Iterable[Problem]) -> list[Problem]:
@@ -57,6 +57,33 @@ def _karpenter(platform: PlatformSettings) -> Iterator[Problem]:
             f"instance type (pools {', '.join(planned)})",
             "set kubelet.maxPods of these pools to what a node really takes",
             karpenter.reserved_enis,
+        )
+
+
+def _sizing(platform: PlatformSettings) -> Iterator[Problem]:
+    sizing, monitoring = platform.sizing, platform.controllers.kube_prometheus_stack
+    if platform.images.service is None:
+        if "sizing" in platform.model_fields_set and not platform.protected:
+            yield Problem(
+                "sizing",
+                "is set, but images.service holds no digest, so that nothing is sized",
+                "set images.service to the image of a release, by digest",
+            )
+        return
+    if sizing.guardrails is not GuardrailMode.ENFORCE:
+        yield Problem(
+            "sizing.guardrails",
+            "lets pods run unsized when the webhook has missed them",
+            "set it to enforce once the audit is quiet",
+            sizing.guardrails.value,
+        )
+    if monitoring and monitoring.namespace != sizing.metrics_namespace:
+        yield Problem(
+            "sizing.metricsNamespace",
+            f"is not the namespace of kubePrometheusStack ({monitoring.namespace}), which then cannot read metrics of"
+            " sizing",
+            "set it to that",
+            sizing.metrics_namespace,
         )
 
 

@@ -20,6 +20,7 @@ PAGES = {
     "KarpenterController": "karpenter-controller",
     "Controllers": "controllers",
     "Guardrails": "guardrails",
+    "SizingService": "sizing-service",
     "Platform": "platform",
 }
 """Component to the page that describes it, in the order of the docs."""

@@ -20,6 +20,7 @@ _COMPONENT_KEYS: Mapping[str, str] = {
     "floodplain:index:KarpenterController": "karpenter",
     "floodplain:index:Controllers": "controllers",
     "floodplain:index:Guardrails": "guardrails",
+    "floodplain:index:SizingService": "sizing",
 }
 
 

@@ -21,6 +21,8 @@ from components.guardrails import GuardrailsArgs
 from components.karpenter_controller import INPUTS, KarpenterControllerArgs
 from components.karpenter_installation import KarpenterInstallation
 from components.platform_settings import PlatformSettings
+from components.sizing_installation import SizingInstallation
+from components.sizing_service import SizingServiceArgs
 from components.swap_node_pool import SwapNodePoolArgs
 from components.swap_pool import SwapNodePoolSettings
 
@@ -32,6 +34,7 @@ PAIRS: dict[str, tuple[Any, type[BaseModel], frozenset[str]]] = {
     "KarpenterController": (KarpenterControllerArgs, KarpenterInstallation, frozenset(INPUTS)),
     "Controllers": (ControllersArgs, ControllersSettings, frozenset()),
     "Guardrails": (GuardrailsArgs, GuardrailsSettings, frozenset()),
+    "SizingService": (SizingServiceArgs, SizingInstallation, frozenset()),
     "Platform": (PlatformArgs, PlatformSettings, frozenset({"kubeconfig"})),
 }
 

@@ -30,6 +30,7 @@ ARGS: dict[str, Any] = {
         for name in ("small", "large")
     ],
 }
+SERVICE = f"registry.example/floodplain/service@sha256:{'a' * 64}"
 CLUSTER_ARN = "arn:aws:eks:eu-central-1:111122223333:cluster/prod"
 
 
@@ -129,6 +130,56 @@ def test_tags_of_the_platform_reach_instances_beside_the_pools_own(render: Any) 
         "team": "maps",
     }
     assert made.one("sqs/queue:Queue").inputs["tags"] == {"environment": "prod", "team": "all"}
+
+
+def test_without_an_image_nothing_of_sizing_is_made(render: Any) -> None:
+    made = render(lambda: Platform("p", args(sizing={"namespace": "sizing"})))
+    assert made.of(":SizingService") == ()
+    assert not [one.name for one in made.resources if "unsized" in one.name]
+    assert "sizingAddress" not in made.one(":Platform").outputs
+
+
+def test_sizing_plans_for_the_platforms_pools_with_the_platforms_image(render: Any) -> None:
+    settings = {"namespace": "sizing", "settings": {"daemonset_memory": "1Gi"}}
+    made = render(lambda: Platform("p", args(images={"service": SERVICE}, sizing=settings)))
+    files = made.one(":ConfigMap").inputs["data"]
+    assert files["pools.json"] == made.one(":Platform").outputs["pools"]
+    assert json.loads(files["sizing.json"]) == {"daemonsetMemory": "1Gi"}
+    pods = [one.inputs["spec"]["template"]["spec"] for one in made.of(":Deployment")]
+    assert {container["image"] for pod in pods for container in pod["containers"]} == {SERVICE}
+    assert made.one(":Platform").outputs["sizingAddress"] == "http://floodplain-sizing.sizing.svc:8080"
+
+
+def test_pods_are_sized_once_their_pools_are_there_and_demanded_to_be_once_somebody_sizes_them(render: Any) -> None:
+    made = render(lambda: Platform("p", args(images={"service": SERVICE})))
+    webhook = made.one(":MutatingWebhookConfiguration")
+    classes = {one.urn for one in (*made.of(":RuntimeClass"), *made.of(":NodePool"))}
+    assert classes <= reachable(made, webhook.urn)
+    unsized = made.one(":ValidatingAdmissionPolicy", "p-sizing-guardrails-unsized")
+    assert webhook.urn in reachable(made, unsized.urn)
+    assert made.one(":Platform").outputs["policyNames"][-1] == "floodplain-unsized"
+
+
+def test_nobody_demands_plans_where_that_is_off(render: Any) -> None:
+    made = render(lambda: Platform("p", args(images={"service": SERVICE}, sizing={"guardrails": "off"})))
+    assert made.one(":SizingService")
+    assert not [one.name for one in made.resources if "unsized" in one.name]
+
+
+def test_sizing_shares_its_namespace_with_nobody(render: Any) -> None:
+    shared = args(controllers={"kueue": {"namespace": "jobs"}}, sizing={"namespace": "jobs"})
+    with pytest.raises(InputPropertiesError) as caught:
+        render(lambda: Platform("p", shared))
+    (error,) = caught.value.errors or []
+    assert error["reason"] == (
+        "sizing.namespace: 'jobs' is the namespace of kueue, whose pods could not start in it; "
+        "give sizing a namespace of its own"
+    )
+
+
+def test_a_pool_that_is_added_changes_the_mounted_pools_in_place(render: Any) -> None:
+    provider = render(lambda: Platform("p", args())).one("providers:kubernetes").inputs
+    assert provider["enableConfigMapMutable"] == "true"
 
 
 def test_warnings_are_logged_so_that_a_preview_by_the_cli_shows_them(render: Any) -> None:

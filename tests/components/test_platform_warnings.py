@@ -39,6 +39,34 @@ def test_metrics_that_go_with_their_pod_are_told() -> None:
     assert told(controllers={"kubePrometheusStack": {"storage": "50Gi"}}) == []
 
 
+SERVICE = f"registry.example/floodplain/service@sha256:{'a' * 64}"
+
+
+def test_sizing_that_is_set_up_and_stays_off_is_told() -> None:
+    assert told(sizing={"replicas": 2}) == [
+        "sizing: is set, but images.service holds no digest, so that nothing is sized; "
+        "set images.service to the image of a release, by digest"
+    ]
+    assert told(sizing={"replicas": 2}, images={"service": SERVICE}) == []
+    (text,) = told(sizing={"replicas": 2}, protected=True)
+    assert text.startswith("images.service: holds no digest")
+
+
+def test_sizing_that_may_be_missed_or_whose_metrics_nobody_reads_is_told() -> None:
+    on: dict[str, Any] = {"images": {"service": SERVICE}}
+    assert told(**on, sizing={"guardrails": "audit"}) == [
+        "sizing.guardrails: 'audit' lets pods run unsized when the webhook has missed them; "
+        "set it to enforce once the audit is quiet"
+    ]
+    controllers = {"kubePrometheusStack": {"storage": "50Gi", "namespace": "metrics"}}
+    assert told(**on, controllers=controllers) == [
+        "sizing.metricsNamespace: 'monitoring' is not the namespace of kubePrometheusStack (metrics), which then "
+        "cannot read metrics of sizing; set it to that"
+    ]
+    assert told(**on, controllers=controllers, sizing={"metricsNamespace": "metrics"}) == []
+    assert told(controllers=controllers) == []
+
+
 def test_weak_settings_of_a_controller_are_told_only_where_it_is_installed_here() -> None:
     weak = {"nodeRoleName": "nodes", "interruption": False, "replicas": 1}
     assert len(told(karpenter=weak)) == 3

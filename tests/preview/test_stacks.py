@@ -31,7 +31,7 @@ def _inputs(recording: Recording) -> dict[str, Any]:
 # Long parts of the stacks' objects that have golden files of their own, and where.
 HELD = {
     "userData": "tests/nodeconfig/golden",
-    "matchConditions": "tests/components/golden/guardrails",
+    "matchConditions": "tests/components/golden",
     "matchConstraints": "tests/components/golden/guardrails",
     "validations": "tests/components/golden/guardrails",
     "variables": "tests/components/golden/guardrails",
@@ -93,6 +93,29 @@ def test_what_a_stack_s_report_says_is_as_recorded(stack: str, golden: Any) -> N
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_stack_renders_alike_in_a_second_process_with_another_order_of_sets(stack: str) -> None:
     assert render_elsewhere(stack, CHECKOUT).unstable == ()
+
+
+SERVICE = f"registry.example/floodplain/service@sha256:{'a' * 64}"
+
+
+def test_a_stack_that_sizes_asks_for_this_beside_the_rest(edited: Any, golden: Any) -> None:
+    """No stack of the project has images yet: a release writes their digests."""
+
+    def sizes(config: dict[str, Any]) -> None:
+        config["floodplain:images"] = {"service": SERVICE}
+        config["floodplain:sizing"] = {"settings": {"compatibility": "scaleodm"}}
+
+    made = edited("prod", sizes)
+    assert [str(finding.problem) for finding in check(made) if finding.severity == "error"] == []
+    assert {resource.urn for resource, _ in made.unknowns} == {urn for urn, _ in _unknowns("prod")}
+    before = {resource["urn"] for resource in document.of(rendering("prod").apply)["resources"]}
+    added = [one for one in document.of(made.apply)["resources"] if one["urn"] not in before]
+    head = "# What sizing adds to the stack prod where `images.service` holds a digest.\n"
+    golden.check("preview/golden/prod-that-sizes.yaml", head + document.as_yaml(_brief({"resources": added})))
+
+
+def _unknowns(stack: str) -> list[tuple[str, str]]:
+    return [(resource.urn, path) for resource, path in rendering(stack).unknowns]
 
 
 def test_irsa_on_fargate_leaves_only_the_arns_of_the_cluster_s_identity_provider_unknown(edited: Any) -> None:
