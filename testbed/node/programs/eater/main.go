@@ -1,5 +1,6 @@
 // Eater is a job in the shape of its memory: it fills -mib, one page after the other, then goes over all of it -sweeps
-// times, holds it for -hold and ends with status 0. The memory is mapped by hand, so that Go's own heap stays small.
+// times, holds it for -hold, gives all but -plateau back and goes over that once more, and ends with status 0. The memory
+// is mapped by hand, so that Go's own heap stays small.
 package main
 
 import (
@@ -19,6 +20,7 @@ func main() {
 	rate := flag.Int("rate", 0, "MiB a second while filling; 0 is as fast as it goes")
 	sweeps := flag.Int("sweeps", 0, "times to go over the memory once it is full")
 	hold := flag.Duration("hold", 0, "time to keep it")
+	plateau := flag.Int("plateau", 0, "MiB that are kept after the peak, and gone over once")
 	child := flag.Bool("child", false, "do it in a child process, and end with status 0 whatever becomes of it")
 	flag.Parse()
 	if *child {
@@ -50,6 +52,18 @@ func main() {
 		fmt.Printf("sweep %d after %.1f s\n", i+1, time.Since(started).Seconds())
 	}
 	time.Sleep(*hold)
+	if *plateau > 0 && *plateau < len(memory) {
+		for _, block := range memory[*plateau:] {
+			if err := syscall.Munmap(block); err != nil {
+				fmt.Println("eater: cannot give memory back:", err)
+				os.Exit(3)
+			}
+		}
+		for _, block := range memory[:*plateau] {
+			touch(block)
+		}
+		fmt.Printf("plateau of %d MiB after %.1f s\n", *plateau, time.Since(started).Seconds())
+	}
 	fmt.Printf("done after %.1f s\n", time.Since(started).Seconds())
 }
 
