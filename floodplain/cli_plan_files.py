@@ -16,8 +16,9 @@ from typing import IO, TypeVar
 from floodplain.catalogue.prices import Prices
 from floodplain.catalogue.prices import read as read_prices
 from floodplain.catalogue.refresh_prices import default_prices
-from floodplain.pools import PoolDocument
+from floodplain.pools import PoolDocument, PoolDocumentError
 from floodplain.pools import read as read_pools
+from floodplain.problem import Problem
 from floodplain.sizing.default_pool import default_pool
 from floodplain.sizing.images_file import LONGEST_LINE_BYTES
 from floodplain.sizing.settings import SizingSettings
@@ -46,9 +47,7 @@ class Ground:
 def read_ground(pools: str | None, settings: str | None, prices: str | None) -> Ground:
     """What the three files hold; without one: the example pool, our own settings, no prices. Raises FileError."""
     sizing = _named("--settings", settings, read_settings)
-    documents = _named("--pools", pools, read_pools)
-    if documents == ():
-        raise FileError("--pools: the file names no pool; write one with `python -m preview show pools --json`")
+    documents = _named("--pools", pools, _some_pools)
     table = _named("--prices", prices, read_prices)
     if table is None and default_prices().exists():
         table = _parsed("--prices", str(default_prices()), read_prices)
@@ -82,6 +81,14 @@ def write_text(option: str, path: str, text: str) -> None:
 def shown(path: str) -> str:
     """A file's name on one line, whatever it is made of."""
     return path if path and path.isprintable() else repr(path)
+
+
+def _some_pools(content: bytes) -> tuple[PoolDocument, ...]:
+    documents = read_pools(content)
+    if not documents:
+        remedy = "write them with `python -m preview show pools --json`"
+        raise PoolDocumentError([Problem("the pool documents", "name no pool", remedy)])
+    return documents
 
 
 def _named(option: str, given: str | None, parse: Callable[[bytes], _Read]) -> _Read | None:
