@@ -27,7 +27,7 @@ class CertificateError(RuntimeError):
 def certificates_for(settings: AdmissionSettings, tls: ServingTls) -> ClusterCertificates | FileCertificates:
     """Whoever looks after the certificate, by the settings."""
     if settings.certificate is not None and settings.key is not None:
-        files = FileCertificates(settings.certificate, settings.key, tls)
+        files = FileCertificates(settings.certificate, settings.key, tls, every_seconds=settings.certificate_seconds)
         files.look()
         if files.problem:
             raise CertificateError(files.problem)

@@ -44,7 +44,7 @@ class AdmissionSettings(ServiceSettings):
     dns_name: tuple[str, ...] = ()
     """More names and addresses for the certificate, for an API server that calls by URL."""
     certificate_seconds: Annotated[float, Field(ge=0.1, le=3600)] = 30
-    """Between two looks at Secret and caBundle, give or take a fifth."""
+    """Between two looks at Secret and caBundle (give or take a fifth), or at the files."""
 
     @model_validator(mode="after")
     def _consistent(self) -> AdmissionSettings:
@@ -59,7 +59,7 @@ class AdmissionSettings(ServiceSettings):
 def _broken_rules(settings: AdmissionSettings) -> Iterator[RuleError]:
     for given, lacking in (("certificate", "key"), ("key", "certificate")):
         if getattr(settings, given) and not getattr(settings, lacking):
-            yield RuleError("is needed beside the other file", "give certificate and key, or neither", (lacking,), None)
+            yield RuleError("is needed beside the other file", "give certificate and key, or neither", (lacking,))
     if settings.certificate and settings.kubeconfig:
         remedy = "give certificate and key to serve without a cluster, or a kubeconfig"
         yield RuleError("cannot be used with a certificate of your own", remedy, ("kubeconfig",), settings.kubeconfig)

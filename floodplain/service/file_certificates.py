@@ -16,7 +16,7 @@ class FileCertificates:
     bundle_current: bool | None = None
     """Not ours to know: whoever makes the certificate makes it trusted."""
 
-    def __init__(self, certificate: str, key: str, tls: ServingTls, *, every_seconds: float = 10) -> None:
+    def __init__(self, certificate: str, key: str, tls: ServingTls, *, every_seconds: float = 30) -> None:
         self._certificate, self._key = KeptFile(certificate, bytes), KeptFile(key, bytes)
         self._tls, self._every_seconds = tls, every_seconds
         self._seen: tuple[bytes | None, bytes | None] | None = None
