@@ -53,8 +53,7 @@ def sized(
     resources, replaced = _resources(mine, standing, plan, reading)
     added = addition(mine, plan.max_concurrency)
     if added.args:
-        args = mine.get("args")
-        mine["args"] = [*(args if isinstance(args, list) else []), *added.args]
+        mine["args"] = [*_list(mine.get("args")), *added.args]
         notes.append(f"{' '.join(added.args)} is added, by {added.rule}")
     notes += [added.why_not] if added.why_not else []
 
@@ -62,8 +61,8 @@ def sized(
     if selector:
         spec["nodeSelector"] = {**mapping(spec.get("nodeSelector")), **selector}
     if tolerations:
-        wanted = [*(spec.get("tolerations") or []), *tolerations]
-        there = at(now, "spec", "tolerations") or []
+        wanted = [*_list(spec.get("tolerations")), *tolerations]
+        there = _list(at(now, "spec", "tolerations"))
         # In the order in which they stand, so that a plan that is there already changes nothing.
         spec["tolerations"] = [one for one in there if one in wanted] + [one for one in wanted if one not in there]
     if runtime_class is not None:
@@ -132,8 +131,12 @@ def _placed(
     toleration: dict[str, Any] = {"key": taint.key, "operator": "Exists", "effect": taint.effect}
     if taint.value:
         toleration |= {"operator": "Equal", "value": taint.value}
-    tolerated = any(_tolerates(mapping(one), pool) for one in spec.get("tolerations") or [])
+    tolerated = any(_tolerates(mapping(one), pool) for one in _list(spec.get("tolerations")))
     return selector, () if tolerated else (toleration,), None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _tolerates(toleration: Mapping[str, Any], pool: PoolDocument) -> bool:
