@@ -5,6 +5,7 @@ They are fixed, since the service looks for its Secret and its webhook configura
 
 from __future__ import annotations
 
+from floodplain.admission.annotations import ENGINE, PLAN
 from floodplain.pools import DOMAIN
 
 SIZING = "floodplain-sizing"
@@ -27,7 +28,7 @@ SETTINGS_KEY = "sizing.json"
 
 SIZING_LABEL = f"{DOMAIN}/sizing"
 """On a namespace: `observe` or `enforce`."""
-ENGINE_ANNOTATION = f"{DOMAIN}/engine"
+ENGINE_ANNOTATION = ENGINE
 """On a pod or Job that is to be sized."""
-PLAN_ANNOTATION = f"{DOMAIN}/plan"
+PLAN_ANNOTATION = PLAN
 """Written by admission."""

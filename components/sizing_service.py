@@ -97,8 +97,8 @@ class SizingService(pulumi.ComponentResource):
         """Last, when admission answers, and so first to go: a configuration without anybody behind it would refuse
         every annotated pod of an enforced namespace.
 
-        Admission is therefore ready before the configuration is there. It writes its authority into it as soon as it
-        finds it; for these seconds *enforce* refuses, and controllers try again.
+        Admission is therefore ready before the configuration is there. It looks for it every half minute and writes
+        its authority into it; until then *enforce* refuses, and controllers try again.
         """
         options = ResourceOptions.merge(
             # The engine does not pass a component's dependencies on to its children.

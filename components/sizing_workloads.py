@@ -113,7 +113,7 @@ def _pod(plan: SizingInstallation, name: str, command: str, *, ports: dict[str, 
     return {
         "serviceAccountName": name,
         "automountServiceAccountToken": False,
-        # Kubernetes' variables of a Service floodplain-sizing begin with FLOODPLAIN_SIZING_, as the service's own do.
+        # Kubernetes' variables of the Services here would begin with FLOODPLAIN_, as the service's settings do.
         "enableServiceLinks": False,
         # The service waits 5 s for the endpoints to forget it and 20 s for its last answers.
         "terminationGracePeriodSeconds": 30,
