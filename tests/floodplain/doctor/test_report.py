@@ -112,7 +112,7 @@ def gateway() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        def log_message(self, format: str, *args: object) -> None:
             """Nothing on stderr."""
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
@@ -159,7 +159,8 @@ KUBECONFIGS = {
     "a program that is not there": (
         "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\ncurrent-context: x\n"
         "contexts: [{name: x, context: {cluster: c, user: u}}]\n"
-        "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: no-such-program}}}]",
+        "users: [{name: u, user: {exec:"
+        " {apiVersion: client.authentication.k8s.io/v1beta1, command: no-such-program}}}]",
         "no-such-program",
     ),
     "nobody there": (
