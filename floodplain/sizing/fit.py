@@ -17,6 +17,7 @@ from floodplain.sizing.pod_rest import PodRest
 from floodplain.sizing.settings import SizingSettings
 from floodplain.sizing.workload import CapacityType, Workload
 from floodplain.swap import (
+    REQUEST_BELOW_LIMIT_BYTES,
     grant_bytes,
     hot_bytes,
     limit_bytes,
@@ -66,9 +67,9 @@ class Fit:
 def fit(job: Job, pool: PoolDocument, settings: SizingSettings) -> Fit:
     """The job in this pool, whether or not it fits."""
     hot = hot_bytes(job.peak_bytes, pool.hot_share)
-    limit = job.given.limit_bytes or limit_bytes(
-        job.peak_bytes, ratio=pool.swap_ratio, margin=pool.margin, hot_share=pool.hot_share
-    )
+    needed = limit_bytes(job.peak_bytes, ratio=pool.swap_ratio, margin=pool.margin, hot_share=pool.hot_share)
+    wished = (job.given.least_request_bytes or 0) + REQUEST_BELOW_LIMIT_BYTES
+    limit = job.given.limit_bytes or max(needed, wished)
     return fit_limit(job, pool, settings, limit=limit, request=request_bytes(limit), hot=hot)
 
 
@@ -88,7 +89,7 @@ def fit_limit(job: Job, pool: PoolDocument, settings: SizingSettings, *, limit: 
         if kind.allocatable_cpu_millicores >= cpu_of_pod and kind.ephemeral_bytes_for_pods >= disk_of_pod
     )
     grant = min((_grant_bytes(request, kind, pool) for kind in types or pool.types), default=0)
-    limits = limit + rest.limit_bytes
+    limits = max(limit + rest.limit_bytes, rest.init_limit_bytes)
     largest = max((room_bytes(kind, pool, settings) for kind in reachable or pool.types), default=0)
     room = room_bytes(types[0], pool, settings) if types else largest
     capacity, capacity_problem, capacity_note = capacity_type(job.workload, pool, settings)
@@ -161,7 +162,9 @@ def _cpu_millicores(
         for kind in types
         if (room := room_bytes(kind, pool, settings))
     ]
-    return max(1, math.floor(min(shares, default=Fraction(0)) * pod_request) - job.rest.cpu_millicores)
+    cpu = max(1, math.floor(min(shares, default=Fraction(0)) * pod_request) - job.rest.cpu_millicores)
+    # The API refuses a request above its limit.
+    return min(cpu, job.given.cpu_limit_millicores or cpu)
 
 
 def _ephemeral_bytes(job: Job, pool: PoolDocument, settings: SizingSettings, request: int) -> tuple[int, str | None]:

@@ -75,7 +75,12 @@ def _limit(job: Job, pool: PoolDocument, settings: SizingSettings) -> Iterator[s
     if own != job and fit(own, pool, settings).feasible:
         yield "leave out CPU request and ephemeral storage: the plan then sets what fits"
     rest = job.rest
-    covered = replace(rest, limit_bytes=min(rest.limit_bytes, rest.request_bytes), unlimited=())
+    covered = replace(
+        rest,
+        limit_bytes=min(rest.limit_bytes, rest.request_bytes),
+        init_limit_bytes=min(rest.init_limit_bytes, rest.init_request_bytes),
+        unlimited=(),
+    )
     if covered != rest and fit(replace(job, rest=covered), pool, settings).feasible:
         yield "give the other containers memory limits equal to their memory requests"
 

@@ -202,6 +202,9 @@ def test_an_init_container_whose_limit_passes_what_the_pod_reserves_is_refused()
     refused = enforce(pod(initContainers=[fetch]))
     assert refused.outcome is Outcome.REFUSED_INFEASIBLE
     assert "the limits of the pod's containers are 100.0 GiB" in refused.message
+    assert refused.message.endswith(
+        ". What helps: give the other containers memory limits equal to their memory requests"
+    )
 
 
 def test_a_critical_pod_is_refused_where_swap_is_needed() -> None:
