@@ -186,6 +186,9 @@ def _plan(workload: Workload, ground: Ground) -> Plan:
 
 def _plan_one(workload: Workload, ground: Ground, chart: str | None, *, as_json: bool) -> int:
     from floodplain.cli_plan_files import shown, write_text
+    from floodplain.cli_plan_screen import print_plan
+    from floodplain.console import console
+    from floodplain.sizing.explain import explain
 
     made = _plan(workload, ground)
     if chart is not None:
@@ -196,7 +199,9 @@ def _plan_one(workload: Workload, ground: Ground, chart: str | None, *, as_json:
         _tell_example(ground)
         typer.echo(made.model_dump_json(indent=2))
     else:
-        _show(made, ground)
+        told = explain(made, priced=ground.prices is not None)
+        remarks = (_EXAMPLE,) if ground.example else ()
+        print_plan(console(), told, feasible=made.feasible, remarks=remarks)
         if chart is not None:
             typer.echo(f"\nChart: {shown(chart)}")
     return FEASIBLE if made.feasible else INFEASIBLE
@@ -225,33 +230,6 @@ def _plan_lines(path: str, known: Mapping[str, Any], ground: Ground) -> int:
     if not seen:
         raise FileError(f"--images-file: {shown(path)} has no job; write a count of images a line")
     return next(status for status in (UNREADABLE, INFEASIBLE, FEASIBLE) if status in seen)
-
-
-def _show(made: Plan, ground: Ground) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from floodplain.console import console
-    from floodplain.sizing.explain import explain
-
-    told = explain(made, priced=ground.prices is not None)
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for row in told.rows:
-        table.add_row(Text(row.name), Text(row.value, "bold"), Text(row.remark))
-    screen = console()
-    screen.print(Text(told.headline, "bold green" if made.feasible else "bold red"))
-    if ground.example:
-        screen.print(Text(_EXAMPLE))
-    screen.print()
-    screen.print(table)
-    for section in told.sections:
-        screen.print()
-        screen.print(Text(section.heading, "bold"))
-        for sentence in section.sentences:
-            screen.print(Text(f"- {sentence}"))
 
 
 _EXAMPLE = "Planned for the example pool of this release: neither --pools nor FLOODPLAIN_POOLS names a file."

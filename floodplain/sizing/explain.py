@@ -121,7 +121,7 @@ def _margin_rows(plan: Plan) -> tuple[Row, ...]:
     else:
         allocatable = memory(plan.smallest_allocatable_bytes)
         contained = f"left on {plan.instance_types[0]} ({allocatable} for pods) beside the pod and DaemonSets"
-    held = f"limit and grant beyond the peak: they hold {int(plan.holds_times_peak * 100) / 100:.2f} x peak"
+    held = f"limit and grant beyond the peak: they hold {plan.holds_times_peak:.2f} x peak"
     return (
         Row("Containment margin", memory(spare), contained),
         Row("Completion margin", memory(plan.completion_margin_bytes), held),

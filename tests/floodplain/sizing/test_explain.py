@@ -75,7 +75,7 @@ def test_a_plan_that_fits_is_explained_as_a_whole() -> None:
                 "5.8 GiB",
                 "left on r6id.2xlarge (56.2 GiB for pods) beside the pod and DaemonSets",
             ),
-            Row("Completion margin", "49.9 GiB", "limit and grant beyond the peak: they hold 1.49 x peak"),
+            Row("Completion margin", "49.9 GiB", "limit and grant beyond the peak: they hold 1.50 x peak"),
             Row("A month", "unknown", "no prices: run `floodplain catalogue refresh --prices`"),
         ),
         sections=(Section("Notes", ("20 megapixels are assumed",)),),
