@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated
 
-from floodplain import pools as documents
-from floodplain.pools import PoolDocument, PoolDocumentError
+from floodplain.pools import PoolDocument, PoolDocumentError, dump, read
 from floodplain.problem import RuleError
 from floodplain.rules import RuledSettings, rule
 from floodplain.settings import SEVERAL_LINES
@@ -91,10 +90,10 @@ class SizingInstallation(RuledSettings):
         """What the service reads, by file name. Of the settings only what differs from its own defaults."""
         settings = self.sizing.settings.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         return {
-            POOLS_KEY: documents.dump(self.pool_documents).decode(),
+            POOLS_KEY: dump(self.pool_documents).decode(),
             SETTINGS_KEY: json.dumps(settings, indent=2, sort_keys=True) + "\n",
         }
 
 
 def _read(text: str) -> tuple[PoolDocument, ...]:
-    return documents.read(text.encode()) if text.strip() else ()
+    return read(text.encode()) if text.strip() else ()

@@ -20,7 +20,10 @@ MODES = ("observe", "enforce")
 
 CA_BUNDLE_PATHS = [f"webhooks[{index}].clientConfig.caBundle" for index in range(len(MODES))]
 """Admission makes its own authority and writes it there. It is left out of what we apply, and server-side apply leaves
-fields alone that another manager owns and an applier does not name. That it is also ignored keeps a refresh quiet."""
+fields alone that another manager owns and an applier does not name: that is what keeps it. The provider itself does
+not follow such a path into a list (pulumi-kubernetes, await.go, handleSSAIgnoreFields); the engine does, so that a
+value that came into the state by an import or a refresh is no change. The number of entries is part of the paths: the
+engine refuses one that the old state lacks."""
 
 
 def webhook_configuration(plan: SizingInstallation) -> dict[str, Any]:
