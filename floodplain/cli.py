@@ -15,6 +15,8 @@ from floodplain.standard_output import guarded
 try:
     import typer
 
+    from floodplain.cli_backtest import STATUS as BACKTEST_STATUS
+    from floodplain.cli_backtest import backtest
     from floodplain.cli_doctor import STATUS as DOCTOR_STATUS
     from floodplain.cli_doctor import doctor
     from floodplain.cli_plan import plan
@@ -38,6 +40,7 @@ app.add_typer(catalogue, name="catalogue")
 app.add_typer(plan, name="plan")
 app.add_typer(serve, name="serve")
 app.command("doctor", epilog=DOCTOR_STATUS)(doctor)
+app.command("backtest", epilog=BACKTEST_STATUS)(backtest)
 
 _IMAGES = "20Gi"
 _PER_MEMORY = 1.0
