@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from docs import benchmark_tables, component_tables, fact_tables, key_tables, samples
+from docs import benchmark_tables, component_tables, fact_tables, key_tables, peak_tables, plan_samples, samples
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -32,6 +32,11 @@ MAKERS: dict[str, Callable[..., str]] = {
     "kernel reserve": fact_tables.reserves,
     "limits": fact_tables.limits,
     "no swap": fact_tables.no_swap,
+    "peaks": peak_tables.peaks,
+    "missed peaks": peak_tables.missed_peaks,
+    "wasteful peaks": peak_tables.wasteful_peaks,
+    "observations": peak_tables.observations,
+    "plan": plan_samples.plan_of,
     "policies": fact_tables.policies,
     "policy settings": fact_tables.policy_settings,
     "since": fact_tables.since,

@@ -18,6 +18,9 @@ SAFETY = 3.0
 """How much worse it is to predict a share too little, which kills a job, than too much, which costs."""
 CLEARANCE = 1.1
 """A killed job needed more than it had; how much more nobody saw. A tenth is asked for."""
+MOST_SHORT = 2.0
+"""Jobs of like size differ by a factor of two. What lacks more than that has a cause that the model does not know, and
+lacking more is counted no worse."""
 EXPECTED_STEEPER, STEEPER_WEIGHT = 1.25, 4.0
 """Two jobs alone tell how fast memory grows beyond the knee: without them a quarter faster is expected."""
 
@@ -59,7 +62,7 @@ def _loss(constants: Constants, jobs: Sequence[tuple[Observation, Workload]], sa
     for one, workload in jobs:
         peak = peak_gib(workload, constants)
         if one.low_gib is not None:
-            lost += safety * max(0.0, math.log(CLEARANCE * one.low_gib / peak))
+            lost += safety * math.log(min(max(1.0, CLEARANCE * one.low_gib / peak), MOST_SHORT))
         if one.high_gib is not None:
             lost += max(0.0, peak / one.high_gib - 1)
     return lost

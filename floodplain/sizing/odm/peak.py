@@ -17,6 +17,8 @@ KNEE_IMAGES = 5000
 docs/system-requirements.md), and OpenSfM adjusts another way above 4000 shots."""
 ASSUMED_MEGAPIXELS = 20.0
 """Of an image of which nothing is known: the camera of most drones of today."""
+SMALLEST_MEGAPIXELS = 3.1
+"""Nobody has shown that smaller images save more: the one such job failed with 8 GB."""
 MEGAPIXELS_POWER = 0.5
 """Half of the growth of the pixels: points and views do not grow with them."""
 LOW_QUALITY = 0.76
@@ -50,7 +52,7 @@ class Constants:
     fast_orthophoto: float
 
 
-FITTED = Constants(base_gib=2.75, gib_per_image=0.078, steeper=1.2, high_quality=1.45, fast_orthophoto=1.0)
+FITTED = Constants(base_gib=2.75, gib_per_image=0.078, steeper=1.2, high_quality=1.4, fast_orthophoto=1.0)
 """What `fit` makes of the packaged observations; a test fits them again."""
 
 _STEPS = {Quality.ULTRA: 2, Quality.HIGH: 1, Quality.MEDIUM: 0, Quality.LOW: -1, Quality.LOWEST: -2}
@@ -60,7 +62,7 @@ def peak_gib(workload: Workload, constants: Constants = FITTED) -> float:
     """The peak in GiB. More images, more megapixels and more quality never give less."""
     options = workload.options
     megapixels = workload.megapixels or ASSUMED_MEGAPIXELS
-    size = math.pow(megapixels / ASSUMED_MEGAPIXELS, MEGAPIXELS_POWER)
+    size = math.pow(max(megapixels, SMALLEST_MEGAPIXELS) / ASSUMED_MEGAPIXELS, MEGAPIXELS_POWER)
     factor = max(_dense_factor(options, constants), SURFACE_SHARE if options.dsm or options.dtm else 0.0)
     part = _table_gib(submodel_images(workload), constants) * factor
     whole = _table_gib(workload.images, constants) * WHOLE_SHARE

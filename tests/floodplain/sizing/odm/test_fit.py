@@ -75,4 +75,4 @@ def test_what_the_model_misses_is_known() -> None:
     """Each is told in docs/how-we-size.md; a change here is a change there."""
     found = score(lambda one: peak_gib(one.workload), counted())
     assert found.missed == ("o003", "o021", "o023", "o029", "o072", "o235")
-    assert (round(found.over, 2), found.far_over) == (6.28, 7)
+    assert (round(found.over, 2), found.far_over) == (6.09, 7)

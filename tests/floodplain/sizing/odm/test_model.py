@@ -39,15 +39,15 @@ def test_a_prediction_is_told_whole() -> None:
 @pytest.mark.parametrize(
     ("images", "low", "medium", "high"),
     [
-        (16, 3.0, 4.0, 5.8),
-        (40, 4.5, 5.9, 8.5),
-        (200, 13.9, 18.4, 26.6),
-        (500, 31.7, 41.8, 60.5),
-        (1000, 61.4, 80.8, 117.1),
-        (1869, 112.9, 148.5, 215.4),
-        (2658, 159.7, 210.1, 304.6),
-        (5000, 298.5, 392.8, 569.5),
-        (11972, 794.5, 1045.3, 1515.7),
+        (16, 3.0, 4.0, 5.6),
+        (40, 4.5, 5.9, 8.2),
+        (200, 13.9, 18.4, 25.7),
+        (500, 31.7, 41.8, 58.5),
+        (1000, 61.4, 80.8, 113.1),
+        (1869, 112.9, 148.5, 207.9),
+        (2658, 159.7, 210.1, 294.1),
+        (5000, 298.5, 392.8, 549.9),
+        (11972, 794.5, 1045.3, 1463.5),
     ],
 )
 def test_jobs_of_all_sizes(images: int, low: float, medium: float, high: float) -> None:
@@ -64,7 +64,7 @@ def test_jobs_of_all_sizes(images: int, low: float, medium: float, high: float) 
         (1000, "dsm", None, 80.8),
         (1000, "dsm,dtm,pc-quality=lowest", None, 67.8),
         (1000, "pc-quality=lowest", None, 46.6),
-        (1000, "pc-quality=ultra", None, 169.8),
+        (1000, "pc-quality=ultra", None, 158.3),
         (1000, "fast-orthophoto", None, 80.8),
         (1000, "fast-orthophoto,pc-quality=ultra", None, 80.8),
         (1000, "feature-quality=ultra", None, 80.8),
@@ -79,6 +79,8 @@ def test_jobs_of_all_sizes(images: int, low: float, medium: float, high: float) 
         (1000, "split=400,split-overlap=0", None, 34.0),
         (1000, "split=400,split-overlap=300", None, 49.6),
         (1000, "split=900", None, 80.8),
+        (1000, "", 3.1, 31.8),
+        (1000, "", 0.3, 31.8),
         (1, "", 0.1, 2.0),
     ],
 )
