@@ -31,7 +31,7 @@ def addition(container: Mapping[str, Any], most: int | None) -> Addition:
     """What to add to the container's args so that ODM works on at most this many cores; None adds nothing."""
     if most is None:
         return Addition()
-    command, args = _words(container.get("command")), _words(container.get("args"))
+    command, args = _unwrapped(_words(container.get("command"))), _words(container.get("args"))
     rule = _recognised(command, container.get("image"))
     if rule is None:
         return Addition(why_not=f"{OPTION} is not set: neither image nor command is known as ODM's")
@@ -55,6 +55,13 @@ def _recognised(command: Sequence[str], image: Any) -> str | None:
         return None
     name = _base(image.partition("@")[0]).partition(":")[0]
     return f"image {name}" if name in _IMAGES else None
+
+
+def _unwrapped(command: list[str]) -> list[str]:
+    """The user's command, which Argo Workflows starts through its own (`argoexec emissary ... -- COMMAND`)."""
+    if command and _base(command[0]) == "argoexec" and "--" in command:
+        return command[command.index("--") + 1 :]
+    return command
 
 
 def _sets(word: str) -> bool:

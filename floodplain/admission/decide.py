@@ -135,9 +135,9 @@ def _passed(problems: Sequence[Problem]) -> Decision:
 def _refused_input(subject: Subject, problems: Sequence[Problem], warnings: tuple[str, ...]) -> Decision:
     told = " / ".join(str(problem) for problem in problems)
     message = _short(f"floodplain cannot size this {subject.kind}: {told}")
-    ours = NO_POOLS in problems
-    outcome, code = (Outcome.ERROR, 503) if ours else (Outcome.REFUSED_INPUT, 400)
-    return Decision(False, outcome, message, code, warnings=warnings, problems=tuple(problems))
+    if NO_POOLS in problems:
+        return Decision(False, Outcome.ERROR, message, 503, warnings=warnings, problems=tuple(problems))
+    return Decision(False, Outcome.REFUSED_INPUT, message, 400, warnings=warnings, problems=tuple(problems))
 
 
 def _refused_infeasible(subject: Subject, plan: Plan, warnings: tuple[str, ...]) -> Decision:

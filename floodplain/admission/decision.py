@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from floodplain.admission.patch import Operation
 from floodplain.problem import Problem
@@ -42,7 +43,7 @@ class Decision:
     outcome: Outcome
     message: str = ""
     """Why it is refused."""
-    code: int = 200
+    code: Literal[200, 400, 422, 500, 503] = 200
     """HTTP status of the refusal."""
     patch: tuple[Operation, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -24,6 +24,8 @@ KIND = "AdmissionReview"
 LONGEST_WARNING = 120
 """As admission/v1 asks for; API servers cut longer ones themselves and drop many."""
 _MOST_WARNINGS = 8
+_REASONS = {400: "BadRequest", 422: "Invalid", 500: "InternalError", 503: "ServiceUnavailable"}
+"""Clients look at these to see whether trying again may help; Argo Workflows does."""
 _KINDS = {("", "v1", "Pod"): Kind.POD, ("batch", "v1", "Job"): Kind.JOB}
 
 
@@ -108,7 +110,8 @@ def _answer(request: Mapping[str, Any], decision: Decision, error: Exception | N
     uid = _text(request.get("uid"))
     response: dict[str, Any] = {"uid": uid, "allowed": decision.allowed}
     if not decision.allowed:
-        response["status"] = {"code": decision.code, "message": _printable(decision.message)}
+        reason = _REASONS[decision.code]
+        response["status"] = {"code": decision.code, "reason": reason, "message": _printable(decision.message)}
     elif decision.patch:
         text = json.dumps(decision.patch, separators=(",", ":"))
         response |= {"patchType": "JSONPatch", "patch": base64.b64encode(text.encode()).decode()}

@@ -20,6 +20,23 @@ UNKNOWN = Addition(why_not="--max-concurrency is not set: neither image nor comm
         ({"image": "registry:5000/x/odx@sha256:00", "args": ["map"]}, Addition(ADDED, "image odx")),
         ({"image": "tool", "command": ["/code/run.sh"], "args": []}, Addition(ADDED, "command /code/run.sh")),
         ({"image": "tool", "command": ["python3", "/code/run.py", "map"]}, Addition(ADDED, "command /code/run.py")),
+        (
+            {
+                "image": "tool",
+                "command": [
+                    "/var/run/argo/argoexec",
+                    "emissary",
+                    "--loglevel",
+                    "info",
+                    "--",
+                    "python3",
+                    "/code/run.py",
+                ],
+                "args": ["map"],
+            },
+            Addition(ADDED, "command /code/run.py"),
+        ),
+        ({"image": "tool", "command": ["/var/run/argo/argoexec", "emissary", "--", "sh"], "args": ["x"]}, UNKNOWN),
         ({"image": "opendronemap/odm", "command": ["sh", "-c", "/code/run.sh map"]}, UNKNOWN),
         ({"image": "opendronemap/nodeodm:3", "args": ["map"]}, UNKNOWN),
         ({"image": "odm/tool", "args": ["map"]}, UNKNOWN),

@@ -68,6 +68,7 @@ def test_a_refusal_has_its_status_and_message() -> None:
         "allowed": False,
         "status": {
             "code": 400,
+            "reason": "BadRequest",
             "message": "floodplain cannot size this Pod: metadata.annotations[floodplain.dev/images]: '-3' is not a"
             " count of images; write a whole number from 1 to 1000000",
         },
@@ -76,7 +77,10 @@ def test_a_refusal_has_its_status_and_message() -> None:
         ],
     }
     large = pod(annotations={**ODM, "floodplain.dev/images": "90000"})
-    assert response(asked(review(large)))["status"]["code"] == 422
+    status = response(asked(review(large)))["status"]
+    assert (status["code"], status["reason"]) == (422, "Invalid")
+    status = response(answer(review(pod()), (), SETTINGS, Mode.ENFORCE))["status"]
+    assert (status["code"], status["reason"]) == (503, "ServiceUnavailable")
 
 
 def test_warnings_are_as_long_as_the_api_wants_and_on_one_line() -> None:
@@ -148,7 +152,11 @@ WRONG = {
 def test_what_cannot_be_read_is_refused_in_enforce_and_passes_in_observe(body: Any, uid: str, why: str) -> None:
     message = f"floodplain cannot read the admission review: {why}; check the webhook configuration floodplain-sizing"
     refused, passed = asked(body), asked(body, Mode.OBSERVE)
-    assert response(refused) == {"uid": uid, "allowed": False, "status": {"code": 400, "message": message}}
+    assert response(refused) == {
+        "uid": uid,
+        "allowed": False,
+        "status": {"code": 400, "reason": "BadRequest", "message": message},
+    }
     assert (response(passed)["uid"], response(passed)["allowed"]) == (uid, True)
     assert response(passed)["warnings"][0][:110] == message[:110]
     assert refused.decision.outcome is passed.decision.outcome is Outcome.ERROR
@@ -168,7 +176,11 @@ def test_a_fault_of_ours_refuses_in_enforce_passes_in_observe_and_is_handed_to_t
         "floodplain failed on this object (KeyError), which is a fault of floodplain: its log has more. To go on"
         " without it, label the namespace floodplain.dev/sizing=observe"
     )
-    assert response(refused) == {"uid": "7f1c", "allowed": False, "status": {"code": 500, "message": message}}
+    assert response(refused) == {
+        "uid": "7f1c",
+        "allowed": False,
+        "status": {"code": 500, "reason": "InternalError", "message": message},
+    }
     assert response(passed) == {"uid": "7f1c", "allowed": True, "warnings": [f"{message[:117]}..."]}
     assert refused.error is passed.error is fault
     assert refused.decision.outcome is passed.decision.outcome is Outcome.ERROR
