@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from floodplain.pools import PoolDocument, PoolType
+from floodplain.problem import RuleError
 from floodplain.sizing.fit import Fit, Job, fit, fit_limit
 from floodplain.sizing.predictor import predict
 from floodplain.sizing.scaleodm import PROD, flags_of, size
@@ -72,7 +73,12 @@ class Figures:
 
 
 def figures(workload: Workload, pools: Sequence[PoolDocument], settings: SizingSettings) -> Figures:
-    """The figures of a job like this one, at all counts up to 12,000 or, if that is more, a fifth above its own."""
+    """The figures of a job like this one, at all counts up to 12,000 or, if that is more, a fifth above its own.
+
+    Some tenths of a second for one pool. Raises RuleError without any pool.
+    """
+    if not pools:
+        raise RuleError("no pools are known", "give the document of at least one pool", ("pools",))
 
     def at(images: int) -> Point:
         return _point(workload.model_copy(update={"images": images}), pools, settings)

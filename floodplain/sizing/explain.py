@@ -44,6 +44,8 @@ class Explanation:
 def explain(plan: Plan, *, priced: bool = False) -> Explanation:
     """The plan in words. `priced` says whether it was made with a table of prices."""
     verdict = f"fits pool {plan.pool}" if plan.feasible else "fits no pool as it is"
+    if plan.compatibility is not None:
+        verdict += f", sized as {plan.compatibility.value} does it"
     options = f" with {', '.join(plan.options)}" if plan.options else ""
     sections = (
         Section("Why not", plan.reasons),
@@ -143,5 +145,5 @@ def _cost_row(name: str, cost: MonthlyCost | None) -> Row:
     if cost is None:
         return Row(name, "unknown", _UNPRICED)
     return Row(
-        name, f"${cost.usd:,.2f}", f"the pod's share of a {cost.instance_type}, {cost.capacity_type}, {cost.priced}"
+        name, f"${cost.usd:,.2f}", f"the pod's share of {cost.instance_type}, {cost.capacity_type}, {cost.priced}"
     )

@@ -389,6 +389,15 @@ def test_a_name_that_is_no_text_is_told_in_one_line() -> None:
     assert (done.returncode, done.stdout, done.stderr.decode()) == (1, b"", told)
 
 
+def test_a_closed_standard_input_is_told(pools_file: str) -> None:
+    command = '"$0" -m floodplain plan odm --images-file - --pools "$1" <&-'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable, pools_file], capture_output=True, text=True, check=False
+    )
+    told = "--images-file: standard input is closed; name a file\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", told)
+
+
 def test_whoever_reads_only_the_first_line_gets_it_and_no_traceback(tmp_path: Path, pools_file: str) -> None:
     counts = tmp_path / "counts.txt"
     counts.write_text("".join(f"{images}\n" for images in range(40, 1040)))

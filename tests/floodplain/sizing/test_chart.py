@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floodplain.pools import PoolDocument
+from floodplain.problem import RuleError
 from floodplain.quantity import GIB, MIB
 from floodplain.sizing.chart import DARK, LIGHT, chart_svg, style
 from floodplain.sizing.chart_figures import Band, Ceiling, figures
@@ -123,6 +124,11 @@ def test_nodes_of_one_memory_size_share_a_ceiling_across_pools() -> None:
         Ceiling(31 * GIB, ("b.middle", "a.middle")),
         Ceiling(128 * GIB, ("a.large",)),
     )
+
+
+def test_without_a_pool_there_is_nothing_to_draw() -> None:
+    with pytest.raises(RuleError, match="no pools are known; give the document of at least one pool"):
+        chart_svg(DSM, [], SizingSettings(), marked=None)
 
 
 def test_without_swap_the_limit_is_all_there_is() -> None:

@@ -10,6 +10,7 @@ from floodplain.quantity import GIB, MIB
 from floodplain.sizing.explain import Explanation, Row, Section, explain, memory, text_lines
 from floodplain.sizing.plan import MonthlyCost, Plan
 from floodplain.sizing.prediction import Confidence
+from floodplain.sizing.settings import Compatibility
 from floodplain.sizing.workload import Engine
 
 PLAN = Plan(
@@ -107,11 +108,11 @@ def test_the_lines_say_the_same_in_plain_text() -> None:
 def test_the_cost_stands_next_to_that_of_the_peak_as_memory() -> None:
     explained = explain(PLAN.model_copy(update={"monthly_cost": OURS, "peak_as_ram_cost": AS_RAM}), priced=True)
     assert explained.rows[-2:] == (
-        Row("A month", "$400.50", "the pod's share of a r6id.2xlarge, on-demand, eu-central-1, 2026-01-31"),
+        Row("A month", "$400.50", "the pod's share of r6id.2xlarge, on-demand, eu-central-1, 2026-01-31"),
         Row(
             "With the peak as RAM",
             "$1,001.25",
-            "2.5 times as much; the pod's share of a r6id.4xlarge, on-demand, eu-central-1, 2026-01-31",
+            "2.5 times as much; the pod's share of r6id.4xlarge, on-demand, eu-central-1, 2026-01-31",
         ),
     )
 
@@ -162,6 +163,11 @@ def test_figures_that_differ_are_told_differently(changes: dict[str, object], na
 
 def test_one_image_without_options_is_one_image() -> None:
     assert explain(PLAN.model_copy(update={"images": 1, "options": ()})).headline == "odm of 1 image: fits pool swap"
+
+
+def test_a_plan_that_follows_another_planner_says_so() -> None:
+    followed = PLAN.model_copy(update={"compatibility": Compatibility.SCALEODM, "options": ()})
+    assert explain(followed).headline == "odm of 5,000 images: fits pool swap, sized as scaleodm does it"
 
 
 @pytest.mark.parametrize(
