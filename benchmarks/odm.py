@@ -1,7 +1,7 @@
 """Predictors of ODM's peak on public observations: how many jobs each would have killed, and what each has too much.
 
-Ours is judged where it has not looked: fitted without a source, it predicts that source's jobs. What the shape of
-the model knows beforehand (steeper beyond 5000 images, the fixed factors) cannot be taken out that way.
+Ours is judged where it has not looked: fitted without a source, it predicts that source's jobs. What was chosen with
+all in sight (steeper beyond 5000 images, the fixed factors, the fit's weights) cannot be taken out that way.
 """
 
 from __future__ import annotations
