@@ -70,8 +70,10 @@ class PlatformSettings(RuledSettings):
                 ("karpenter", "node_role_name"),
             )
 
-    @rule("karpenter", "controllers", "sizing")
+    @rule("karpenter", "controllers", "sizing", "images")
     def _namespace_of_sizing_is_its_own(self) -> Iterator[RuleError]:
+        if self.images.service is None and "sizing" not in self.model_fields_set:
+            return
         owners = {self.karpenter.namespace: "karpenter"}
         owners |= {chart.namespace: chart.release for chart in self.controllers.releases().values()}
         if self.sizing.namespace in owners:

@@ -177,6 +177,11 @@ def test_sizing_shares_its_namespace_with_nobody(render: Any) -> None:
     )
 
 
+def test_a_namespace_called_floodplain_is_anybodys_where_nothing_is_sized(render: Any) -> None:
+    made = render(lambda: Platform("p", args(controllers={"kueue": {"namespace": "floodplain"}})))
+    assert made.of(":SizingService") == ()
+
+
 def test_a_pool_that_is_added_changes_the_mounted_pools_in_place(render: Any) -> None:
     provider = render(lambda: Platform("p", args())).one("providers:kubernetes").inputs
     assert provider["enableConfigMapMutable"] == "true"

@@ -207,6 +207,20 @@ RULES: list[tuple[dict[str, Any], list[str]]] = [
             "write repository@sha256:..., as a release prints it"
         ],
     ),
+    (
+        stack(sizing={"namespace": "kube-system"}),
+        [
+            "floodplain:sizing.namespace: 'kube-system' is a namespace of Kubernetes, and the service's takes in no "
+            "other pods and shuts its network; give it a namespace of its own, such as floodplain"
+        ],
+    ),
+    (
+        stack(sizing={"settings": {"ephemeralLeast": "10GB", "emphemeralShare": 0.2}}),
+        [
+            "floodplain:sizing.settings.ephemeralLeast: '10GB' is not a quantity; write 10G (decimal) or 10Gi (binary)",
+            "floodplain:sizing.settings.emphemeralShare: is not a known key; did you mean `ephemeralShare`?",
+        ],
+    ),
 ]
 
 
