@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from floodplain import duration
-from floodplain.admission.container import DEFAULT_CONTAINER, choose
+from floodplain.admission.container import choose
 from floodplain.admission.subject import Kind, Subject, at
 from floodplain.pools import DOMAIN
 from floodplain.problem import Problem, did_you_mean, nearest, problems_of
@@ -78,7 +78,6 @@ def read(subject: Subject, *, recorded: str | None = None) -> Reading:
         named=asked.values.get(CONTAINER),
         path=asked.place(CONTAINER),
         recorded=recorded,
-        default=_text(subject.template_annotations.get(DEFAULT_CONTAINER)),
     )
     if isinstance(chosen, Problem):
         problems.append(chosen)

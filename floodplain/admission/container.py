@@ -8,25 +8,20 @@ from typing import Any
 from floodplain.admission.subject import containers
 from floodplain.problem import Problem, did_you_mean
 
-DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
-"""Set by service meshes on pods they add a container to, and by Argo Workflows on its own (to `main`)."""
-_ARGO_MAIN, _ARGO_WAIT = "main", "wait"
-"""Argo Workflows' names for the user's container and the one that saves its outputs."""
+_ARGO_MAIN, _ARGO_OWN = "main", ("wait", "supervisor")
+"""Argo Workflows' names for the user's container and for its own beside that (workflow/common/common.go).
+
+The annotation `kubectl.kubernetes.io/default-container` does not help: where several containers are the user's, Argo
+writes the last of them and service meshes the first.
+"""
 _MOST_NAMES = 10
 
 
-def choose(
-    spec: Mapping[str, Any],
-    *,
-    named: str | None,
-    path: str,
-    recorded: str | None = None,
-    default: str | None = None,
-) -> str | Problem:
+def choose(spec: Mapping[str, Any], *, named: str | None, path: str, recorded: str | None = None) -> str | Problem:
     """The container's name, or why there is none.
 
     `named` is the user's annotation, which stands at `path`; `recorded` the container of an earlier plan, which still
-    holds after another webhook has added one; `default` what `DEFAULT_CONTAINER` says.
+    holds after another webhook has added one.
     """
     names: list[str] = [one["name"] for one in containers(spec)]
     initial: list[str] = [one["name"] for one in containers(spec, "initContainers")]
@@ -43,9 +38,7 @@ def choose(
         return recorded
     if len(names) == 1:
         return names[0]
-    if default in names and default is not None:
-        return default
-    if _ARGO_MAIN in names and _ARGO_WAIT in (*names, *initial):
+    if _ARGO_MAIN in names and any(own in (*names, *initial) for own in _ARGO_OWN):
         return _ARGO_MAIN
     rule = "is required, since the pod has more than one container"
     return Problem(path, rule, f"name the one that does the work: {listed(names)}")

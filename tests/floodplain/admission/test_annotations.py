@@ -226,7 +226,7 @@ def test_a_misspelt_annotation_is_a_warning_and_somebody_elses_is_not() -> None:
         (["main", "wait"], {"initContainers": [container("init")]}, {}, None, "main"),
         (["main"], {"initContainers": [sidecar("wait")]}, {}, None, "main"),
         (["main", "wait", "tool"], {}, {"floodplain.dev/container": "tool"}, None, "tool"),
-        (["tool", "istio-proxy"], {}, {"kubectl.kubernetes.io/default-container": "tool"}, None, "tool"),
+        (["supervisor", "main"], {}, {}, None, "main"),
         (["tool", "istio-proxy"], {}, {}, "tool", "tool"),
         (["main", "wait"], {}, {}, "gone", "main"),
         (["a/b~c", "x"], {}, {"floodplain.dev/container": "a/b~c"}, None, "a/b~c"),
@@ -246,6 +246,15 @@ def test_one_of_several_containers_must_be_named() -> None:
     ]
     many = [container(f"c{number}") for number in range(14)]
     assert told(of_pod(*many))[0].endswith("'c8', 'c9' and 4 more")
+
+
+def test_a_workflows_container_set_must_name_the_one_that_does_the_work() -> None:
+    """As default container Argo writes the last of the set, whichever that is."""
+    noted = {**ODM, "kubectl.kubernetes.io/default-container": "upload"}
+    assert told(of_pod(*map(container, ["wait", "download", "process", "upload"]), annotations=noted)) == [
+        "metadata.annotations[floodplain.dev/container]: is required, since the pod has more than one container;"
+        " name the one that does the work: 'wait', 'download', 'process', 'upload'"
+    ]
 
 
 def test_an_init_container_is_not_sized() -> None:
