@@ -12,7 +12,7 @@ ifdef PIP_CERT
 export SSL_CERT_FILE ?= $(PIP_CERT)
 endif
 
-.PHONY: setup preview test engines test-cluster test-node test-node-full test-chain golden docs lint format benchmark lock hooks clean
+.PHONY: setup preview test engines test-cluster test-node test-node-full test-chain test-browser golden docs lint format benchmark lock hooks clean
 
 setup: $(VENV)/.installed
 
@@ -53,6 +53,11 @@ test-chain: setup
 	@$(BIN)/python -m testbed image
 	@$(BIN)/python -m pytest -q -s tests/chain
 
+test-browser: setup
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  { echo "the browser tests need Chromium: apt-get install chromium" >&2; exit 1; }
+	@$(BIN)/python -m pytest -q tests/browser
+
 golden: setup
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --refresh-golden
 	@git --no-pager diff --stat -- tests
@@ -73,7 +78,8 @@ benchmark: setup
 lock: setup
 	@for name in bootstrap dev; do \
 	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
-	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/program.in -c requirements/dev.txt -o requirements/program.txt
+	@for name in program service; do \
+	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$name.in -c requirements/dev.txt -o requirements/$$name.txt; done
 	@cp requirements/program.txt components/requirements.txt
 
 hooks: setup

@@ -39,6 +39,7 @@ if [ "$*" = "$FAILS" ]; then exit 2; fi
 
 FAST = ["make test", "make preview STACK=dev", "make preview STACK=prod", "make lint"]
 ENGINES = ["make engines", "make test-cluster", "make test-node", "make test-chain"]
+BROWSER = ["make test-browser"]
 
 
 @pytest.fixture
@@ -108,6 +109,16 @@ def test_engines_are_built_only_for_a_tier_that_is_there(clone: Path) -> None:
     with_tiers(clone, "cluster")
     assert run(clone)[0] == 0
     assert calls(clone) == [*FAST, "make engines", "make test-cluster"]
+
+
+@pytest.mark.parametrize(("part", "wanted"), [("fast", FAST), ("engines", BROWSER), ("all", [*FAST, *BROWSER])])
+def test_the_tier_with_a_browser_needs_no_engine(clone: Path, part: str, wanted: list[str]) -> None:
+    with_tiers(clone, "browser")
+    chromium = clone.parent / "bin" / "chromium"
+    chromium.write_text("#!/bin/sh\n")
+    chromium.chmod(0o755)
+    assert run(clone, part)[0] == 0
+    assert calls(clone) == wanted
 
 
 @pytest.mark.parametrize(("part", "wanted"), [("fast", FAST), ("engines", ENGINES), ("all", [*FAST, *ENGINES])])
