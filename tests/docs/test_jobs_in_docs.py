@@ -38,7 +38,9 @@ EXAMPLE_POOL = SwapPool.model_validate(
 
 # Where, the job, its pool, its peak.
 JOBS: list[tuple[str, Any, SwapPool, int]] = [
-    (str(block), yaml.safe_load(block.body), SWAP, 100 * GIB) for block in blocks("yaml") if "kind: Job" in block.body
+    (str(block), yaml.safe_load(block.body), SWAP, 100 * GIB)
+    for block in blocks("yaml")
+    if "kind: Job" in block.body and "floodplain.dev/engine" not in block.body
 ] + [
     (
         "examples/one-pool/job.yaml",
