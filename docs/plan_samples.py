@@ -20,5 +20,6 @@ def plan_of(images: str, *options: str) -> str:
     """The plan of a job in the example pool, as the command shows it."""
     plan = make_plan(Workload.model_validate({"images": images, "options": options}), [default_pool()])
     printed = io.StringIO()
-    print_plan(Console(file=printed, width=WIDTH, highlight=False, color_system=None), explain(plan), feasible=plan.feasible)
+    screen = Console(file=printed, width=WIDTH, highlight=False, color_system=None)
+    print_plan(screen, explain(plan), feasible=plan.feasible)
     return f"```text\n{re.sub(' +$', '', printed.getvalue(), flags=re.M)}```"
