@@ -25,6 +25,7 @@ STATUS = (
 )
 _MOST_BYTES = 256 * 1024 * 1024
 _MOST_PROBLEMS = 20
+_MOST_ROWS = 100
 _STYLES = {"killed": "bold red", "still-dies": "red", "infeasible": "yellow", "saved": "green", "kept": "green"}
 
 
@@ -43,8 +44,6 @@ def backtest(
     swap_before: Annotated[
         float | None,
         typer.Option(
-            min=0,
-            max=64,
             help="Swap per byte of request that jobs had, where nothing else says it; 0 for a cluster without swap.",
         ),
     ] = None,
@@ -148,21 +147,25 @@ def _show(replayed: Sequence[Replayed], sums: Totals) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from floodplain.backtest.report import MEANINGS, row, sentences
+    from floodplain.backtest.report import MEANINGS, first, row, sentences
     from floodplain.console import console
     from floodplain.doctor.report import printable
 
     table = Table()
     table.add_column("Job", overflow="fold")
     table.add_column("Images", justify="right", no_wrap=True)
-    for name in ("Ended", "Peak", "Had limit + swap", "Our limit + swap"):
+    table.add_column("Ended", no_wrap=True)
+    for name in ("Peak", "Had limit + swap", "Our limit + swap"):
         table.add_column(name)
     table.add_column("Verdict", no_wrap=True)
-    for one in replayed:
+    shown = first(replayed, _MOST_ROWS)
+    for one in shown:
         verdict = Text(one.verdict.value, _STYLES.get(one.verdict.value, ""))
         table.add_row(*(Text(printable(cell)) for cell in row(one)), verdict)
     screen = console()
     screen.print(table)
+    if len(shown) < len(replayed):
+        screen.print(Text(f"{len(replayed) - len(shown):,} more are not shown; --json has all."))
     counts = Table.grid(padding=(0, 2))
     for verdict_, count in sums.verdicts.items():
         if count:

@@ -69,8 +69,7 @@ class CsvJobs:
 def read(content: bytes) -> CsvJobs:
     """The jobs of a file. Raises CsvError where its first line names no columns, or its text cannot be read."""
     text = _text(content)
-    first, _, _ = text.lstrip("\r\n").partition("\n")
-    delimiter = max(",;\t|", key=lambda mark: len(_columns(next(csv.reader([first], delimiter=mark), []))))
+    delimiter = max(",;\t|", key=lambda mark: len(_first_columns(text, mark)))
     rows = _rows(text, delimiter)
     header = next(rows, None)
     columns = _columns(header[1]) if header and not isinstance(header, Problem) else {}
@@ -90,6 +89,11 @@ def read(content: bytes) -> CsvJobs:
             problems += found
             bad += 1
     return CsvJobs(tuple(jobs), tuple(problems), bad, ignored)
+
+
+def _first_columns(text: str, delimiter: str) -> dict[str, int]:
+    first = next(_rows(text, delimiter), None)
+    return {} if first is None or isinstance(first, Problem) else _columns(first[1])
 
 
 def _text(content: bytes) -> str:

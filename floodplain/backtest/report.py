@@ -110,6 +110,20 @@ def sentences(sums: Totals) -> list[str]:
     return found
 
 
+def first(replayed: Sequence[Replayed], most: int) -> list[Replayed]:
+    """The jobs that a person should see first, in their order where they are alike."""
+    order = [
+        Verdict.KILLED,
+        Verdict.INFEASIBLE,
+        Verdict.STILL_DIES,
+        Verdict.SAVED,
+        Verdict.CLEARS_BOUND,
+        Verdict.UNDECIDABLE,
+        Verdict.KEPT,
+    ]
+    return sorted(replayed, key=lambda one: order.index(one.verdict))[:most]
+
+
 def row(one: Replayed) -> tuple[str, ...]:
     """A line of the table: job, images, how it ended, its peak, what it had and what we give."""
     job = one.job

@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -25,94 +23,7 @@ from testbed.cluster.api import Answer, Api
 from testbed.cluster.control_plane import ControlPlane, kubeconfig_for
 from testbed.ports import free_port
 from testbed.processes import wait_until
-
-NAMESPACE = "doctor-jobs"
-NODE = "doctor-1"
-GIB = 1 << 30
-Manifest = dict[str, Any]
-
-NODE_POOL: Manifest = {
-    "apiVersion": "karpenter.sh/v1",
-    "kind": "NodePool",
-    "metadata": {
-        "name": "doctor",
-        "labels": {"floodplain.dev/pool": "doctor"},
-        "annotations": {"floodplain.dev/swap-ratio": "2"},
-    },
-    "spec": {
-        "template": {
-            "spec": {
-                "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "doctor"},
-                "requirements": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}],
-            }
-        }
-    },
-}
-_OTHER_INFO = """architecture bootID containerRuntimeVersion kernelVersion kubeProxyVersion machineID operatingSystem
-osImage systemUUID"""
-STATUS: Manifest = {
-    "capacity": {"memory": "16Gi", "cpu": "4", "pods": "50"},
-    "allocatable": {"memory": "15Gi", "cpu": "4", "pods": "50"},
-    "nodeInfo": {
-        **dict.fromkeys(_OTHER_INFO.split(), ""),
-        "kubeletVersion": "v1.36.3",
-        "swap": {"capacity": 32 * GIB},
-    },
-}
-
-
-def pod(name: str, *, request: str, limit: str | None, **metadata: Any) -> Manifest:
-    resources: Manifest = {"requests": {"memory": request}}
-    resources |= {"limits": {"memory": limit}} if limit else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE, **metadata},
-        "spec": {
-            "nodeName": NODE,
-            "terminationGracePeriodSeconds": 0,
-            "containers": [{"name": "job", "image": "example.invalid/job:1", "resources": resources}],
-        },
-    }
-
-
-@pytest.fixture(scope="module")
-def api(cluster: ControlPlane) -> Iterator[Api]:
-    """With a namespace and a node of a pool."""
-    made = cluster.api
-    made.must_apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    wait_until("pods can be made", lambda: made.find(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default"))
-    made.must_apply(NODE_POOL)
-    labels = {"floodplain.dev/pool": "doctor", "kubernetes.io/os": "linux"}
-    made.must_apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": labels}})
-    assert made.patch(f"/api/v1/nodes/{NODE}/status", {"status": STATUS}).ok
-    yield made
-    made.delete(f"/api/v1/nodes/{NODE}")
-    made.delete(made.path_of(NODE_POOL))
-    made.delete(f"/api/v1/namespaces/{NAMESPACE}")
-
-
-@pytest.fixture
-def make(api: Api) -> Iterator[Callable[..., Manifest]]:
-    """Create an object for the length of a test, with a status if one is given."""
-    made: list[Manifest] = []
-
-    def create(thing: Manifest, status: Manifest | None = None) -> Manifest:
-        api.must_apply(thing)
-        made.append(thing)
-        if status is not None:
-            answer = api.patch(f"{api.path_of(thing)}/status", {"status": status})
-            assert answer.ok, answer.message
-        return thing
-
-    yield create
-    for thing in made:
-        api.delete(api.path_of(thing), grace_seconds=0)
-        wait_until("it is gone", partial(_gone, api, api.path_of(thing)))
-
-
-def _gone(api: Api, path: str) -> bool:
-    return api.find(path) is None
+from tests.cluster.doctor.pool_node import GIB, NAMESPACE, NODE, Manifest, pod
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
