@@ -12,7 +12,7 @@ ifdef PIP_CERT
 export SSL_CERT_FILE ?= $(PIP_CERT)
 endif
 
-.PHONY: setup preview test engines test-cluster test-node test-node-full test-chain test-browser golden docs lint format benchmark lock hooks clean
+.PHONY: setup preview test engines test-cluster test-node test-node-full test-chain image test-browser golden docs lint format benchmark lock hooks clean
 
 setup: $(VENV)/.installed
 
@@ -57,6 +57,10 @@ test-browser: setup
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
 	  { echo "the browser tests need Chromium: apt-get install chromium" >&2; exit 1; }
 	@$(BIN)/python -m pytest -q tests/browser
+
+# The image of the service, built without a registry and started once. As root, with buildah and debootstrap.
+image:
+	@bash .ci/image
 
 golden: setup
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --refresh-golden

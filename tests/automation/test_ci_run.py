@@ -40,6 +40,7 @@ if [ "$*" = "$FAILS" ]; then exit 2; fi
 FAST = ["make test", "make preview STACK=dev", "make preview STACK=prod", "make lint"]
 ENGINES = ["make engines", "make test-cluster", "make test-node", "make test-chain"]
 BROWSER = ["make test-browser"]
+IMAGE = ["make image"]
 
 
 @pytest.fixture
@@ -117,6 +118,21 @@ def test_the_tier_with_a_browser_needs_no_engine(clone: Path, part: str, wanted:
     chromium = clone.parent / "bin" / "chromium"
     chromium.write_text("#!/bin/sh\n")
     chromium.chmod(0o755)
+    assert run(clone, part)[0] == 0
+    assert calls(clone) == wanted
+
+
+@pytest.mark.parametrize(("part", "wanted"), [("fast", FAST), ("engines", IMAGE), ("all", [*FAST, *IMAGE])])
+def test_the_image_is_built_where_there_is_something_to_build_it_from(
+    clone: Path, part: str, wanted: list[str]
+) -> None:
+    (clone / "Dockerfile").write_text("FROM scratch\n")
+    for command in (["add", "Dockerfile"], ["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], cwd=clone, check=True)
+    for name in ("buildah", "debootstrap"):
+        program = clone.parent / "bin" / name
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
     assert run(clone, part)[0] == 0
     assert calls(clone) == wanted
 
