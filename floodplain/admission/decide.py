@@ -13,7 +13,7 @@ from floodplain.admission import limit_ranger, record
 from floodplain.admission.annotations import PLAN, Request, asks, read
 from floodplain.admission.decision import Decision, Mode, Outcome
 from floodplain.admission.patch import patch
-from floodplain.admission.places import narrowed
+from floodplain.admission.places import contradiction, narrowed
 from floodplain.admission.pod import PodReading, gets_no_swap, read_pod
 from floodplain.admission.sized import sized
 from floodplain.admission.subject import Kind, Subject, malformed, mapping
@@ -54,9 +54,10 @@ def decide(
     base = Subject(kind, _with_template(subject, before))
     defaults = limit_ranger.defaults(subject.template_annotations.get(limit_ranger.ANNOTATION))
     pod = read_pod(base, reading.request.container, defaults)
-    left, nowhere = narrowed(base, _held(subject, written, pools))
-    problems = [*pod.problems, *([] if nowhere is None or not pools else [nowhere]), *([] if pools else [NO_POOLS])]
-    if problems or not left:
+    left, nowhere = narrowed(base, _held(subject, written, pools)) if pools else ((), NO_POOLS)
+    torn = contradiction(base, reading.request.workload.capacity_type)
+    problems = [*pod.problems, *(one for one in (torn, nowhere) if one is not None)]
+    if problems:
         return _told(subject, problems, reading.warnings, written, mode)
     plan = make_plan(reading.request.workload, left, settings=settings, rest=pod.rest, given=pod.given)
     if plan.swap_grant_bytes and gets_no_swap(base.spec):

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from floodplain.admission.subject import Subject, at, mapping
-from floodplain.pools import PoolDocument
+from floodplain.pools import DOMAIN, PoolDocument
 from floodplain.problem import Problem
+from floodplain.sizing.workload import CapacityType
 
 CAPACITY_LABEL = "karpenter.sh/capacity-type"
 _NODEPOOL, _ARCH, _OS = "karpenter.sh/nodepool", "kubernetes.io/arch", "kubernetes.io/os"
@@ -41,6 +42,16 @@ def narrowed(subject: Subject, pools: Sequence[PoolDocument]) -> tuple[tuple[Poo
     path = f"{subject.path('spec', 'nodeSelector')} and {subject.path('spec', 'affinity')}"
     remedy = f"leave them out, or select nodes that one of the pools has: {names}"
     return (), Problem(path, "select no node that a pool can have", remedy)
+
+
+def contradiction(subject: Subject, asked: CapacityType | None) -> Problem | None:
+    """A node selector for one capacity type beside an annotation that asks for another."""
+    selected = mapping(subject.spec.get("nodeSelector")).get(CAPACITY_LABEL)
+    if asked is None or selected in (None, asked.value):
+        return None
+    path = subject.path("spec", f"nodeSelector[{CAPACITY_LABEL}]")
+    rule = f"contradicts the annotation {DOMAIN}/capacity-type, which asks for {asked.value}"
+    return Problem(path, rule, "write the same in both, or leave one out", selected)
 
 
 def _reachable(pool: PoolDocument, keys: set[str], terms: list[list[Any]]) -> PoolDocument | None:

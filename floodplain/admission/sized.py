@@ -124,7 +124,8 @@ def _placed(
     selector: dict[str, str] = {}
     if settings.capacity_selector and CAPACITY_LABEL not in has:
         selector[CAPACITY_LABEL] = plan.capacity_type
-    if settings.placement is Placement.RUNTIME_CLASS:
+    # A pod with overhead has been through its RuntimeClass, and cannot leave it any more.
+    if settings.placement is Placement.RUNTIME_CLASS or spec.get("overhead"):
         return selector, (), None if spec.get("runtimeClassName") else pool.runtime_class
     selector |= {key: value for key, value in pool.node_selector.items() if key not in has}
     taint = pool.taint

@@ -143,7 +143,7 @@ settings_of = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(asked=things, mode=st.sampled_from(Mode), chosen=settings_of)
 def test_a_second_time_changes_nothing(asked: tuple[Any, Kind], mode: Mode, chosen: SizingSettings) -> None:
     thing, kind = asked
@@ -189,8 +189,10 @@ def test_observe_after_enforce_changes_the_explanation_alone_and_forgets_nothing
     assert patched(observed, enforce(observed, kind)) == sized
 
 
-@given(thing=pods())
-def test_a_pod_passes_through_a_whole_api_server_and_is_the_same_when_asked_again(thing: Any) -> None:
+@given(thing=pods(), chosen=settings_of)
+def test_a_pod_passes_through_a_whole_api_server_and_is_the_same_when_asked_again(
+    thing: Any, chosen: SizingSettings
+) -> None:
     thing["spec"] = {key: value for key, value in thing["spec"].items() if value is not None}
     for one in thing["spec"].get("containers", ()):
         one["resources"] = {key: value for key, value in one.get("resources", {}).items() if value is not None}
@@ -200,10 +202,11 @@ def test_a_pod_passes_through_a_whole_api_server_and_is_the_same_when_asked_agai
     assume(thing["spec"].get("nodeSelector", {}).get("floodplain.dev/pool") != "plain")
     assume(enforce(limit_range(thing, defaults)).allowed)
 
-    def label(one: Any) -> None:
+    def tolerate(one: Any) -> None:
         one["metadata"]["labels"] = {"seen": "by another webhook"}
+        one["spec"].setdefault("tolerations", []).append({"key": "added", "operator": "Exists"})
 
-    stored, (first, again) = created(thing, defaults=defaults, others=[label])
+    stored, (first, again) = created(thing, defaults=defaults, others=[tolerate], settings=chosen)
     event(first.outcome)
     assert again.outcome is Outcome.UNCHANGED
     assert (again.plan, again.allowed) == (first.plan, True)
@@ -300,6 +303,8 @@ def test_a_pod_whose_overhead_is_set_stays_in_its_pool() -> None:
     stored, _ = created(pod(), pools=POOLS[1:])
     assert stored["spec"]["runtimeClassName"] == "floodplain-plain"
     del stored["spec"]["nodeSelector"]["floodplain.dev/pool"]
+    selecting = enforce(stored, settings=SizingSettings(placement=Placement.SELECTOR))
+    assert patched(stored, selecting)["spec"]["runtimeClassName"] == "floodplain-plain"
     assert enforce(stored).plan.pool == "plain"  # type: ignore[union-attr]
     del stored["spec"]["overhead"]
     assert enforce(stored).plan.pool == "swap"  # type: ignore[union-attr]

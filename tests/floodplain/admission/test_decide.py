@@ -271,6 +271,15 @@ def test_a_capacity_type_that_the_pod_selects_is_the_users() -> None:
     assert patched(before, decision)["spec"]["nodeSelector"] == {"karpenter.sh/capacity-type": "on-demand"}
 
 
+def test_a_selector_that_contradicts_the_annotation_is_refused() -> None:
+    noted = {**ODM, "floodplain.dev/capacity-type": "spot"}
+    before = pod(annotations=noted, nodeSelector={"karpenter.sh/capacity-type": "on-demand"})
+    assert enforce(before).message == (
+        "floodplain cannot size this Pod: spec.nodeSelector[karpenter.sh/capacity-type]: 'on-demand' contradicts the"
+        " annotation floodplain.dev/capacity-type, which asks for spot; write the same in both, or leave one out"
+    )
+
+
 def test_karpenter_may_move_a_job_whose_user_says_so() -> None:
     before = pod(annotations={**ODM, "karpenter.sh/do-not-disrupt": "false"})
     after = patched(before, enforce(before))
