@@ -97,7 +97,8 @@ def _ready(bed: Bed, name: str) -> bool:
 
 def _node(bed: Bed, image: Image) -> Iterator[Row]:
     """A node that Karpenter launches for a pod, booted from its launch template."""
-    answer = bed.cluster.api.create(chain.pod())
+    chain.admit(bed)
+    answer = bed.cluster.api.create(chain.pod(peak_mib=64))
     if not answer.ok:
         raise EngineError(f"the pod that a node is to be launched for: {answer.message}")
     machine = chain.boot_it(bed, image, chain.launched(bed))

@@ -13,8 +13,12 @@ from typing import Any
 
 import yaml
 
+from components.sizing_installation import SizingInstallation
+from components.sizing_names import SIZING_LABEL
+from components.sizing_webhook import webhook_configuration
 from floodplain import catalogue
 from floodplain.catalogue.instance_type import InstanceType
+from testbed.admission import Admission, start_admission
 from testbed.bed import CHECKOUT, STACK, Bed
 from testbed.cluster.api import is_true
 from testbed.engine_error import EngineError
@@ -27,37 +31,48 @@ from testbed.processes import wait_until
 POOL = "swap"
 POD = "peak"
 PODS = "/api/v1/namespaces/default/pods"
-LIMIT_MIB = 768
-REQUEST_MIB = LIMIT_MIB - 1
-PEAK_MIB = 1280
-"""Nearly twice the limit, so that two fifths of it must be in swap at the end."""
-RATE_MIB = 100
+NAMESPACE = "/api/v1/namespaces/default"
+IMAGES = 3
+"""So few that the machine's emulated memory is filled within a minute."""
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 
 
-def pod(limit_mib: int = LIMIT_MIB, peak_mib: int = PEAK_MIB) -> dict[str, Any]:
-    """What a user writes: the RuntimeClass, request = limit - 1 MiB, nothing of taints and selectors."""
+def pod(peak_mib: int, plateau_mib: int = 0, images: int = IMAGES) -> dict[str, Any]:
+    """What a user writes: a count of images, and nothing of memory, taints and selectors.
+
+    The job fills `peak_mib`, whatever was predicted, and keeps `plateau_mib` of it.
+    """
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": POD, "namespace": "default"},
+        "metadata": {
+            "name": POD,
+            "namespace": "default",
+            "annotations": {"floodplain.dev/engine": "odm", "floodplain.dev/images": str(images)},
+        },
         "spec": {
-            "runtimeClassName": f"floodplain-{POOL}",
             "restartPolicy": "Never",
             "automountServiceAccountToken": False,
             "containers": [
                 {
                     "name": "job",
                     "image": EATER,
-                    "args": [f"-mib={peak_mib}", f"-rate={RATE_MIB}", "-hold=5s"],
-                    "resources": {
-                        "requests": {"cpu": "500m", "memory": f"{limit_mib - 1}Mi", "ephemeral-storage": "256Mi"},
-                        "limits": {"memory": f"{limit_mib}Mi", "ephemeral-storage": "256Mi"},
-                    },
+                    "args": [f"-mib={peak_mib}", f"-plateau={plateau_mib}", "-hold=5s"],
                 }
             ],
         },
     }
+
+
+def admit(bed: Bed) -> Admission:
+    """Sizing's admission with the pools that the stack has put out, called for pods of the default namespace."""
+    pools = bed.project.outputs()["pools"]
+    admission = start_admission(bed.state, bed.processes, bed.cluster, pools.encode())
+    # The process runs from the checkout, so that no image is pulled.
+    plan = SizingInstallation(image=f"floodplain@sha256:{'0' * 64}", documents=pools)
+    bed.cluster.api.must_apply(admission.called_by_address(webhook_configuration(plan)))
+    bed.cluster.api.patch(NAMESPACE, {"metadata": {"labels": {SIZING_LABEL: "enforce"}}})
+    return admission
 
 
 @dataclass(frozen=True)
@@ -147,7 +162,7 @@ def meminfo(machine: Machine) -> dict[str, int]:
     return {fields[0].removesuffix(":"): int(fields[1]) * 1024 for fields in lines if len(fields) == 3}
 
 
-def watch_cgroup(bed: Bed, machine: Machine, timeout_seconds: float = 240) -> dict[str, int]:
+def watch_cgroup(bed: Bed, machine: Machine, timeout_seconds: float = 600) -> dict[str, int]:
     """Limits and highest use of the job's container, in bytes, read again and again until the pod has ended."""
     folder = ""
     seen: dict[str, int] = {}

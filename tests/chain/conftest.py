@@ -9,6 +9,11 @@ from typing import Any
 
 import pytest
 
+from floodplain import pools
+from floodplain.quantity import MIB
+from floodplain.sizing.plan import Plan
+from floodplain.sizing.planner import make_plan
+from floodplain.sizing.workload import Workload
 from testbed import chain
 from testbed.bed import Bed, open_bed
 from testbed.cluster.api import is_true
@@ -30,6 +35,8 @@ class Run:
 
     bed: Bed
     deployed: Outcome
+    plan: Plan
+    """Made here, from the same pools, before the pod was created."""
     launched: chain.Launched
     machine: Machine
     node: dict[str, Any]
@@ -61,6 +68,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(timeline.text())
 
 
+def foretold(bed: Bed) -> Plan:
+    """What the stack's pools make of the pod."""
+    documents = pools.read(bed.project.outputs()["pools"].encode())
+    return make_plan(Workload(images=chain.IMAGES), documents)
+
+
 def _whole_chain(bed: Bed, image: Image, timeline: Timeline) -> Run:
     api = bed.cluster.api
     deployed = bed.deploy()
@@ -69,9 +82,12 @@ def _whole_chain(bed: Bed, image: Image, timeline: Timeline) -> Run:
     )
     chain.ready_pool(bed)
     timeline.mark("EC2NodeClass and NodePool are Ready")
-    answer = api.create(chain.pod())
+    chain.admit(bed)
+    timeline.mark("admission answers the API server, with the pools that the stack put out")
+    plan = foretold(bed)
+    answer = api.create(chain.pod(plan.peak_bytes // MIB, plan.hot_bytes // MIB))
     assert answer.ok, answer.message
-    timeline.mark("the pod is pending")
+    timeline.mark(f"a pod of {chain.IMAGES} images is sized and pending: a peak of {plan.peak_bytes // MIB} MiB")
     launched = chain.launched(bed)
     timeline.mark(f"Karpenter launched {launched.instance['InstanceType']} with {len(launched.user_data):,} bytes")
     machine = chain.boot_it(bed, image, launched)
@@ -92,6 +108,7 @@ def _whole_chain(bed: Bed, image: Image, timeline: Timeline) -> Run:
     return Run(
         bed=bed,
         deployed=deployed,
+        plan=plan,
         launched=launched,
         machine=machine,
         node=api.get(f"/api/v1/nodes/{machine_name}"),
