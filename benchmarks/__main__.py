@@ -12,7 +12,7 @@ from testbed.engine_error import EngineError
 
 from .rows import show, write
 
-NAMES = ("preview", "checks", "sizing", "odm", "testbed")
+NAMES = ("preview", "checks", "sizing", "odm", "service", "testbed")
 OUT = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 
 

@@ -45,7 +45,7 @@ def test_the_table_shows_figures_goals_and_peers() -> None:
 def test_an_unknown_benchmark_is_told_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["previw"]) == 2
     assert (
-        capsys.readouterr().err == "no benchmark is called 'previw'; there are: preview, checks, sizing, odm, testbed\n"
+        capsys.readouterr().err == "no benchmark is called 'previw'; there are: preview, checks, sizing, odm, service, testbed\n"
     )
 
 
