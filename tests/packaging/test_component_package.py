@@ -92,7 +92,7 @@ def provider(
 
 @pytest.fixture
 def construct(provider: provider_pb2_grpc.ResourceProviderStub, engine: tuple[RecordingMonitor, str]) -> Construct:
-    def call(inputs: dict[str, Any]) -> provider_pb2.ConstructResponse:
+    def call(inputs: dict[str, Any], component: str = "SwapNodePool") -> provider_pb2.ConstructResponse:
         properties = struct_pb2.Struct()
         json_format.ParseDict(inputs, properties)
         answer: provider_pb2.ConstructResponse = provider.Construct(
@@ -101,7 +101,7 @@ def construct(provider: provider_pb2_grpc.ResourceProviderStub, engine: tuple[Re
                 stack="test",
                 parallel=4,
                 monitorEndpoint=engine[1],
-                type="floodplain:index:SwapNodePool",
+                type=f"floodplain:index:{component}",
                 name="batch",
                 inputs=properties,
             ),
@@ -150,6 +150,23 @@ def test_a_pool_is_constructed_over_the_wire(construct: Construct, engine: tuple
     ]
     assert recording.one(":NodePool").inputs["spec"]["limits"] == {"cpu": "64", "memory": "512Gi"}
     assert recording.one(":EC2NodeClass").inputs["spec"]["role"] == "their-nodes"
+
+
+def test_sizing_is_constructed_over_the_wire_whose_numbers_are_all_doubles(
+    construct: Construct, engine: tuple[RecordingMonitor, str]
+) -> None:
+    settings = {"compatibility": "scaleodm", "onDemandFromImages": 2000, "capacitySelector": False}
+    inputs = {
+        "image": f"registry.example/floodplain/service@sha256:{'a' * 64}",
+        "cluster": INPUTS["cluster"],
+        "pools": [POOL],
+        "sizing": {"replicas": 2, "settings": settings},
+    }
+    state = json_format.MessageToDict(construct(inputs, "SizingService").state)
+    assert state["address"] == "http://floodplain-sizing.floodplain.svc:8080"
+    recording = engine[0].recording()
+    assert json.loads(recording.one(":ConfigMap").inputs["data"]["sizing.json"]) == settings
+    assert recording.one(":Deployment", "batch-sizing").inputs["spec"]["replicas"] == 2
 
 
 def test_bad_input_arrives_with_its_path_and_reason(construct: Construct) -> None:
