@@ -10,13 +10,14 @@ from floodplain.doctor.amount import amount, counted
 from floodplain.doctor.finding import Finding, Severity
 from floodplain.doctor.grants import swap_node
 from floodplain.doctor.seen import Cluster, ContainerSeen, NodeSeen, PodSeen, PoolSeen
-from floodplain.swap import container_grant_bytes, limit_bytes
+from floodplain.swap import SwapNode, container_grant_bytes, limit_bytes
 from floodplain.swap.number import exact_number
 
 KILLED, EVICTED = "oom-kill", "eviction"
 _MORE = Fraction(3, 2)
 """What a job is given after a kill, times what it could hold: its real peak is not known."""
 _STATUS = "pod status"
+_ANY_MEMORY_BYTES = 1 << 14 << 30
 
 
 def check(cluster: Cluster) -> Iterator[Finding]:
@@ -63,7 +64,7 @@ def _of_pod(pod: PodSeen, node: NodeSeen | None, pool: PoolSeen | None) -> Itera
                 KILLED,
                 Severity.WARNING,
                 title,
-                f"was killed {why}{at}; {_held(pod, container, node)}",
+                f"was killed {why}{at}; {_held(pod, container, node, pool)}",
                 "limit and swap that hold the peak",
                 levers(pod, container, node, pool),
                 f"{_STATUS}: last state of the container",
@@ -74,7 +75,7 @@ def _of_pod(pod: PodSeen, node: NodeSeen | None, pool: PoolSeen | None) -> Itera
                 Severity.WARNING,
                 title,
                 f"lives on, but {events} of its processes were killed for want of memory: a success may be a partial"
-                f" one; {_held(pod, container, node)}",
+                f" one; {_held(pod, container, node, pool)}",
                 "no kill",
                 levers(pod, container, node, pool),
                 "container_oom_events_total of kubelet's /metrics/cadvisor",
@@ -86,7 +87,7 @@ def levers(pod: PodSeen, container: ContainerSeen, node: NodeSeen | None, pool: 
     limit = container.limit_bytes
     if limit is None:
         return ("set a memory limit, the request 1 MiB below it",)
-    grant = container_grant_bytes(pod.swap_container(container), swap_node(node)) if node else 0
+    grant = _grant_bytes(pod, container, node, pool)
     wanted = math.ceil(_MORE * (limit + grant))
     ratio = pool.swap_ratio if pool and pool.swap_ratio is not None else 0
     bigger = limit_bytes(wanted, ratio=ratio, margin=0, hot_share=0)
@@ -109,11 +110,19 @@ def _more_swap(limit: int, wanted: int, ratio: float, pool: PoolSeen | None) -> 
     )
 
 
-def _held(pod: PodSeen, container: ContainerSeen, node: NodeSeen | None) -> str:
+def _held(pod: PodSeen, container: ContainerSeen, node: NodeSeen | None, pool: PoolSeen | None) -> str:
     if container.limit_bytes is None:
         return "it has no memory limit"
-    grant = container_grant_bytes(pod.swap_container(container), swap_node(node)) if node else 0
-    return f"it could hold {amount(container.limit_bytes)} of memory and {amount(grant)} of swap"
+    grant = amount(_grant_bytes(pod, container, node, pool))
+    swap = f"{grant} of swap" if node else f"perhaps {grant} of swap (its node is gone)"
+    return f"it could hold {amount(container.limit_bytes)} of memory and {swap}"
+
+
+def _grant_bytes(pod: PodSeen, container: ContainerSeen, node: NodeSeen | None, pool: PoolSeen | None) -> int:
+    """By the rule on its node; without the node, on any node of its pool, since the grant follows the ratio."""
+    ratio = pool.swap_ratio if pool else None
+    anywhere = SwapNode(_ANY_MEMORY_BYTES, math.floor(exact_number(ratio or 0, "swap ratio") * _ANY_MEMORY_BYTES))
+    return container_grant_bytes(pod.swap_container(container), swap_node(node) if node else anywhere)
 
 
 def _oom_events(pod: PodSeen, container: ContainerSeen, node: NodeSeen | None) -> int:

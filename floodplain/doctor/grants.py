@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from floodplain.doctor.amount import amount, counted
 from floodplain.doctor.finding import Finding, Severity, names
 from floodplain.doctor.seen import Cluster, ContainerSeen, NodeSeen, PodSeen
+from floodplain.doctor.versions import minor
 from floodplain.swap import NoSwap, SwapNode, container_grant_bytes, no_swap_reason
 
 GRANT, NO_SWAP = "grant", "no-swap"
@@ -38,6 +39,7 @@ def check(cluster: Cluster) -> Iterator[Finding]:
     """Every running container of a job on a pool's nodes."""
     exact: list[str] = []
     hidden: list[str] = []
+    young: list[str] = []
     old: set[str] = set()
     for node in cluster.pool_nodes:
         if node.pool is None or node.pool.swap_ratio == 0:
@@ -52,7 +54,9 @@ def check(cluster: Cluster) -> Iterator[Finding]:
                 found = _seen(node, pod, container)
                 wanted = container_grant_bytes(pod.swap_container(container), swap_node(node))
                 title = f"{pod.title}, container {container.name}"
-                if found is None:
+                if found is None and _not_yet(node, pod, container):
+                    young.append(title)
+                elif found is None:
                     hidden.append(title)
                     old |= {node.kubelet_version} if minor(node.kubelet_version) < _OLD_KUBELET else set()
                 elif found == wanted:
@@ -63,6 +67,9 @@ def check(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(
             GRANT, Severity.OK, counted(len(exact), "container"), "exactly the swap that kubelet's rule gives"
         )
+    if young:
+        seen = f"kubelet has not measured {counted(len(young), 'container')} yet: look again in a minute"
+        yield Finding(GRANT, Severity.INFO, names(young), seen)
     if hidden:
         because = (
             f"kubelets of {names(sorted(old))} do not serve container_swap_limit_bytes, which came with 1.34,"
@@ -83,6 +90,12 @@ def check(cluster: Cluster) -> Iterator[Finding]:
 def _seen(node: NodeSeen, pod: PodSeen, container: ContainerSeen) -> int | None:
     measured = node.kubelet.containers.get((pod.namespace, pod.name, container.name)) if node.kubelet else None
     return measured.swap_limit_bytes if measured else None
+
+
+def _not_yet(node: NodeSeen, pod: PodSeen, container: ContainerSeen) -> bool:
+    """Its kubelet measures others, and does not know this one: cAdvisor looks for new ones now and then."""
+    measured = node.kubelet.containers if node.kubelet else {}
+    return bool(measured) and (pod.namespace, pod.name, container.name) not in measured
 
 
 def _wrong(title: str, container: ContainerSeen, node: NodeSeen, found: int, wanted: int) -> Finding:
@@ -113,12 +126,3 @@ def _without_swap(pod: PodSeen, node: NodeSeen) -> Iterator[Finding]:
             _LEVERS[reason],
             "kubelet's rules for LimitedSwap (docs/how-to/debug-a-node.md)",
         )
-
-
-def minor(version: str) -> tuple[int, int]:
-    """Major and minor of `v1.34.9-eks-1`; (0, 0) for what is no version."""
-    parts = version.lstrip("v").split(".")
-    if len(parts) < 2 or not (parts[0].isascii() and parts[0].isdigit() and len(parts[0]) < 5):
-        return (0, 0)
-    digits = "".join(letter for letter in parts[1] if letter in "0123456789")[:4]
-    return (int(parts[0]), int(digits)) if digits else (0, 0)

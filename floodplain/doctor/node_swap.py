@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from floodplain.doctor.amount import amount, counted
 from floodplain.doctor.finding import Finding, Severity
 from floodplain.doctor.seen import Cluster, NodeSeen, PoolSeen
+from floodplain.doctor.versions import OLDEST, minor
 from floodplain.quantity import MIB
 from floodplain.swap import swap_file_bytes, swap_total_bytes
 from floodplain.swap.number import exact_number
@@ -40,8 +41,8 @@ def check(cluster: Cluster) -> Iterator[Finding]:
 def _size(node: NodeSeen, pool: PoolSeen) -> Iterator[Finding]:
     ratio = pool.swap_ratio
     title = f"node {node.name}"
-    if ratio is None:
-        return
+    if ratio is None or (node.swap_bytes is None and (0, 0) < minor(node.kubelet_version) < OLDEST):
+        return  # kubelets tell their swap since 1.33; that such a one is too old is said of versions
     if node.memory_bytes is None:
         yield Finding(SIZE, Severity.WARNING, title, "says no memory capacity", "its MemTotal", source=_NODE_INFO)
         return

@@ -65,12 +65,15 @@ class _Observation:
         node_pools, conditions = self._node_pools()
         pools = pools or node_pools
         nodes = self._nodes(pools)
+        pods = self._pods(nodes or (), pools)
+        # Kubelets last: what has started in the meantime they may know, the other way round they never would.
+        measured = None if nodes is None else self._with_kubelets(nodes)
         return Cluster(
             now=now,
             server_version=self._version(),
             pools=pools,
-            nodes=nodes,
-            pods=self._pods(nodes or (), pools),
+            nodes=measured,
+            pods=pods,
             limit_ranges=self._limit_ranges(),
             sized_namespaces=self._sized_namespaces(),
             webhook=self._webhook(),
@@ -128,15 +131,15 @@ class _Observation:
         return tuple(pools), (*(conditions or ()), *(classes or ()))
 
     def _nodes(self, pools: tuple[PoolSeen, ...]) -> tuple[NodeSeen, ...] | None:
-        nodes = self._list(
+        return self._list(
             "/api/v1/nodes",
             "nodes",
             "list on nodes",
             lambda thing: [objects.node(thing, pools)],
             severity=Severity.ERROR,
         )
-        if nodes is None:
-            return None
+
+    def _with_kubelets(self, nodes: Iterable[NodeSeen]) -> tuple[NodeSeen, ...]:
         with ThreadPoolExecutor(_KUBELETS_AT_ONCE) as threads:
             return tuple(threads.map(self._with_kubelet, nodes))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from floodplain.doctor.finding import Finding, Severity, names
-from floodplain.doctor.grants import minor
 from floodplain.doctor.seen import Cluster
 
 CHECK = "versions"
@@ -78,3 +77,12 @@ def _karpenters(cluster: Cluster, server: tuple[int, int]) -> Iterator[Finding]:
 
 def _text(version: tuple[int, int]) -> str:
     return f"{version[0]}.{version[1]}"
+
+
+def minor(version: str) -> tuple[int, int]:
+    """Major and minor of `v1.34.9-eks-1`; (0, 0) for what is no version."""
+    parts = version.lstrip("v").split(".")
+    if len(parts) < 2 or not (parts[0].isascii() and parts[0].isdigit() and len(parts[0]) < 5):
+        return (0, 0)
+    digits = "".join(letter for letter in parts[1] if letter in "0123456789")[:4]
+    return (int(parts[0]), int(digits)) if digits else (0, 0)

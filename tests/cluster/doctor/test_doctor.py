@@ -145,13 +145,16 @@ def test_a_limit_range_that_takes_swap_away_is_what_the_server_makes_of_it(
 
 def wait_until_limited(api: Api, thing: Manifest) -> Answer:
     """The answer to a pod once the server goes by the LimitRange, which it reads with a delay."""
+    asked = thing["spec"]["containers"][0].get("resources")
+    given: list[Answer] = []
 
-    def answer() -> Answer | None:
-        found = api.create(thing, dry_run=True)
-        resources = found.body.get("spec", {}).get("containers", [{}])[0].get("resources")
-        return None if resources in ({}, thing["spec"]["containers"][0].get("resources")) else found
+    def judged() -> bool:
+        given[:] = [api.create(thing, dry_run=True)]
+        resources = given[0].body.get("spec", {}).get("containers", [{}])[0].get("resources")
+        return resources not in ({}, asked)
 
-    return wait_until("the server goes by the LimitRange", answer)
+    wait_until("the server goes by the LimitRange", judged)
+    return given[0]
 
 
 def test_a_webhook_without_a_ca_and_karpenter_without_a_queue_are_told(

@@ -18,7 +18,7 @@ b,,1233,,,,,,,OOMKilled,,
 """
 A = PastJob(
     "a",
-    Workload(images=500, options="dsm,pc-quality=high", megapixels=20),  # type: ignore[arg-type]
+    Workload(images=500, options="dsm,pc-quality=high", megapixels=20),
     Outcome.SUCCEEDED,
     request_bytes=16 * GIB,
     limit_bytes=17 * GIB,

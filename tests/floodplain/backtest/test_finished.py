@@ -17,7 +17,7 @@ from floodplain.swap import grant_bytes
 from tests.floodplain.doctor.clusters import POOL
 
 ASKED = {"floodplain.dev/engine": "odm", "floodplain.dev/images": "500", "floodplain.dev/options": "dsm"}
-WORKLOAD = Workload(images=500, options="dsm")  # type: ignore[arg-type]
+WORKLOAD = Workload(images=500, options="dsm")
 REQUEST = 8 * GIB - MIB
 RESOURCES = {"requests": {"memory": "8191Mi"}, "limits": {"memory": "8Gi"}}
 NODES = {
@@ -157,5 +157,6 @@ OBJECTS = st.dictionaries(KEYS, ANYTHING, max_size=6)
 @given(OBJECTS, OBJECTS)
 def test_no_object_makes_it_stumble(thing: dict[str, Any], other: dict[str, Any]) -> None:
     assert isinstance(finished([thing], [other], NODES), Finished)
-    annotated = {"metadata": {"annotations": ASKED}, **{key: thing[key] for key in ("spec", "status") if key in thing}}
+    kept = {key: thing[key] for key in ("spec", "status") if key in thing}
+    annotated: dict[str, Any] = {"metadata": {"annotations": ASKED}, **kept}
     assert isinstance(finished([annotated], [{"spec": {"template": annotated}, **other}], NODES), Finished)

@@ -364,6 +364,30 @@ def test_a_zero_of_kubelet_counts_only_if_another_reading_agrees(measured_: Meas
     assert measured_.swap_limit_bytes == seen
 
 
+def test_a_container_that_kubelet_has_not_measured_yet_is_no_warning() -> None:
+    young = replace(measured(), containers={("kube-system", "aws-node", "main"): Measured(1, 0, 0, 0)})
+    cluster = with_node(kubelet=young)
+    one = finding(cluster, "grant")
+    assert (told(cluster), one.object, one.severity) == ([], JOB, Severity.INFO)
+    assert one.seen == "kubelet has not measured 1 container yet: look again in a minute"
+
+
+def test_a_kill_on_a_node_that_is_gone_is_judged_by_the_pools_ratio() -> None:
+    death = container(running=False, death=Death("OOMKilled", 137))
+    cluster = with_pods(pod(phase="Failed", node="gone", containers=(death,)))
+    one = finding(cluster, "oom-kill")
+    assert one.seen == (
+        "was killed for want of memory (OOMKilled); it could hold 20.0 GiB of memory and perhaps 40.0 GiB of swap (its"
+        " node is gone)"
+    )
+    assert one.levers[0] == "bigger request: raise the memory limit from 20.0 GiB to 30.0 GiB, request 1 MiB below"
+
+
+def test_a_kubelet_too_old_to_tell_its_swap_is_not_said_to_have_none() -> None:
+    old = replace(with_node(kubelet_version="v1.32.1", swap_bytes=None, kubelet=None), pods=())
+    assert sorted(check for _, check, _, _ in told(old)) == ["headroom", "versions"]
+
+
 def test_what_kubelet_1_33_does_not_serve_is_said() -> None:
     cluster = with_node(kubelet_version="v1.33.4-eks-1", kubelet=measured(job=Measured(1)))
     one = finding(cluster, "grant")
