@@ -125,9 +125,13 @@ def first(replayed: Sequence[Replayed], most: int) -> list[Replayed]:
 
 
 def row(one: Replayed) -> tuple[str, ...]:
-    """A line of the table: job, images, how it ended, its peak, what it had and what we give."""
+    """A line of the table: job, images, how it ended, its peak, what it had and what we give.
+
+    A job without a limit had its node.
+    """
     job = one.job
-    had = f"{_known(job.limit_bytes)} + {_known(job.swap_bytes)}"
+    memory = _known(job.memory_bytes) if job.limit_bytes is not None or job.memory_bytes is None else "node"
+    had = f"{memory} + {_known(job.swap_bytes)}"
     ours = f"{_known(one.plan.limit_bytes)} + {_known(one.plan.swap_grant_bytes)}"
     return job.name, f"{job.workload.images:,}", job.outcome.value, _known(job.peak_bytes), had, ours
 
