@@ -157,6 +157,6 @@ OBJECTS = st.dictionaries(KEYS, ANYTHING, max_size=6)
 @given(OBJECTS, OBJECTS)
 def test_no_object_makes_it_stumble(thing: dict[str, Any], other: dict[str, Any]) -> None:
     assert isinstance(finished([thing], [other], NODES), Finished)
-    kept = {key: thing[key] for key in ("spec", "status") if key in thing}
+    kept: dict[str, Any] = {key: thing[key] for key in ("spec", "status") if key in thing}
     annotated: dict[str, Any] = {"metadata": {"annotations": ASKED}, **kept}
     assert isinstance(finished([annotated], [{"spec": {"template": annotated}, **other}], NODES), Finished)
