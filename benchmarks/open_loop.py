@@ -88,7 +88,8 @@ async def _drive(
     async def one(due: float, body: bytes) -> None:
         nonlocal refused
         late.append((time.perf_counter() - due) * 1000)
-        refused += await connections.post(head, body) != 200
+        status = await connections.post(head, body)
+        refused += status != 200
         took.append((time.perf_counter() - due) * 1000)
 
     asking = []

@@ -16,6 +16,7 @@ from floodplain.pools import PoolDocument
 from floodplain.pools import read as read_pools
 from floodplain.problem import RuleError
 from floodplain.service.kept_file import KeptFile
+from floodplain.service.logs import logger
 from floodplain.service.settings import DEFAULT_POOLS, DEFAULT_SIZING, ServiceSettings
 from floodplain.service.snapshot import Snapshot
 from floodplain.sizing.default_pool import default_pool
@@ -107,9 +108,13 @@ class PoolsSource:
 
         def run() -> None:
             while not self._stopped.wait(self._poll_seconds):
-                change = self.look()
-                if change.content or change.problem:
-                    told(change)
+                try:
+                    change = self.look()
+                    if change.content or change.problem:
+                        told(change)
+                except Exception:
+                    # Whatever it is: the age of what serves grows and tells, and the next look may go well.
+                    logger().exception("the files could not be looked at")
 
         self._thread = threading.Thread(target=run, name="pools", daemon=True)
         self._thread.start()
