@@ -35,7 +35,7 @@ def test_each_body_is_asked_once_and_what_is_refused_is_counted() -> None:
         assert 30 < server.most_resident_mb < 500
         assert server.cpu_seconds > 0
     assert (len(measured.took), len(measured.late), measured.refused) == (21, 21, 1)
-    assert all(0 < late <= took for late, took in zip(measured.late, measured.took, strict=True))
+    assert all(late <= took for late, took in zip(measured.late, measured.took, strict=True))
 
 
 def test_reviews_are_answered_over_tls_with_a_plan(tmp_path: Path) -> None:
