@@ -7,6 +7,7 @@ wrote is taken off before a new one is made, so that asking again changes nothin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from floodplain.admission import limit_ranger, record
@@ -16,7 +17,8 @@ from floodplain.admission.patch import patch
 from floodplain.admission.places import contradiction, narrowed
 from floodplain.admission.pod import PodReading, gets_no_swap, read_pod
 from floodplain.admission.sized import sized
-from floodplain.admission.subject import Kind, Subject, malformed, mapping
+from floodplain.admission.subject import Kind, Subject, containers, malformed, mapping
+from floodplain.admission.unsaid import unsaid
 from floodplain.admission.written import Written, without
 from floodplain.pools import PoolDocument
 from floodplain.problem import Problem
@@ -47,28 +49,32 @@ def decide(
         return _refused_input(subject, shape, ()) if mode is Mode.ENFORCE else _passed(shape)
     written = record.written_in(subject.template_annotations.get(PLAN, subject.annotations.get(PLAN)))
     reading = read(subject, recorded=written.container if written else None)
-    if reading.request is None:
-        return _told(subject, reading.problems, reading.warnings, written, mode)
+    request, warnings = reading.request, reading.warnings
+    if request is None:
+        return _told(subject, reading.problems, warnings, written, mode)
 
     before = without(subject.template, written)
     base = Subject(kind, _with_template(subject, before))
     defaults = limit_ranger.defaults(subject.template_annotations.get(limit_ranger.ANNOTATION))
-    pod = read_pod(base, reading.request.container, defaults)
+    pod = read_pod(base, request.container, defaults)
     left, nowhere = narrowed(base, _held(subject, written, pools)) if pools else ((), NO_POOLS)
-    torn = contradiction(base, reading.request.workload.capacity_type)
+    torn = contradiction(base, request.workload.capacity_type)
     problems = [*pod.problems, *(one for one in (torn, nowhere) if one is not None)]
     if problems:
-        return _told(subject, problems, reading.warnings, written, mode)
-    plan = make_plan(reading.request.workload, left, settings=settings, rest=pod.rest, given=pod.given)
+        return _told(subject, problems, warnings, written, mode)
+    plan = make_plan(request.workload, left, settings=settings, rest=pod.rest, given=pod.given)
     if plan.swap_grant_bytes and gets_no_swap(base.spec):
         rule = "makes the pod critical, and kubelet grants those no swap"
         problem = Problem(base.path("spec", "priorityClassName"), rule, "use another priority class, or none")
-        return _told(subject, [problem], reading.warnings, written, mode)
+        return _told(subject, [problem], warnings, written, mode)
+    container = next(one for one in containers(base.spec) if one["name"] == request.container)
+    hidden = unsaid(container, request.workload.options)
+    pod, warnings = replace(pod, notes=(*pod.notes, *hidden)), (*warnings, *hidden)
     if mode is Mode.OBSERVE:
-        return _explained(subject, plan, pod, reading.warnings, written)
+        return _explained(subject, plan, pod, warnings, written)
     if not plan.feasible:
-        return _refused_infeasible(subject, plan, reading.warnings)
-    return _sized(subject, before, reading.request, plan, pod, left, settings, reading.warnings)
+        return _refused_infeasible(subject, plan, warnings)
+    return _sized(subject, before, request, plan, pod, left, settings, warnings)
 
 
 def _held(subject: Subject, written: Written | None, pools: Sequence[PoolDocument]) -> Sequence[PoolDocument]:

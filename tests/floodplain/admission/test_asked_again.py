@@ -252,6 +252,27 @@ def test_limit_range_defaults_are_not_taken_for_wishes_even_when_their_annotatio
     assert second.outcome is Outcome.SIZED
 
 
+def test_a_limit_range_default_that_is_the_plans_own_amount_is_ours_all_the_same() -> None:
+    first = enforce(pod())
+    assert first.plan is not None
+    limit = from_bytes(first.plan.limit_bytes)
+    filled = limit_range(pod(container("process")), {"limits": {"memory": limit}})
+    sized = patched(filled, enforce(filled))
+    del sized["metadata"]["annotations"]["kubernetes.io/limit-ranger"]
+    sized["metadata"]["annotations"]["floodplain.dev/images"] = "700"
+    again = enforce(sized)
+    assert again.plan is not None
+    assert again.plan.limit_bytes > first.plan.limit_bytes
+
+
+def test_a_job_around_a_template_that_was_sized_before_is_sized_anew() -> None:
+    sized = patched(job(), enforce(job(), Kind.JOB))
+    del sized["metadata"]["annotations"]
+    sized["spec"]["template"]["metadata"]["annotations"]["floodplain.dev/images"] = "700"
+    fresh = job(template_annotations={**ODM, "floodplain.dev/images": "700"})
+    assert patched(sized, enforce(sized, Kind.JOB)) == patched(fresh, enforce(fresh, Kind.JOB))
+
+
 def test_a_pod_of_a_sized_job_is_left_as_it_is() -> None:
     before = job(
         container("process", requests={"memory": "90Gi"}, limits={"cpu": "4"}), job_spec={"activeDeadlineSeconds": 7200}
