@@ -5,6 +5,7 @@ Bare ASGI: a question costs its arithmetic and little more. What is decided is `
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 
@@ -30,13 +31,16 @@ from floodplain.sizing.settings import SizingSettings
 _MODES = {f"/{mode.value}": mode for mode in Mode}
 _LONGEST_REASON = 300
 _QUIET = (Outcome.IGNORED, Outcome.UNCHANGED)
+_LARGE_BYTES = 256 << 10
+_LARGE_AT_ONCE = 12
+"""A pod is some 10 KiB. Whoever may make pods of megabytes could else fill the memory of the process with them."""
 
 
 def admission_app(
     source: PoolsSource, settings: AdmissionSettings, metrics: ServiceMetrics, counted: AdmissionMetrics
 ) -> ASGIApp:
     """The app behind the TLS door of `floodplain serve admission`."""
-    return RequestLimits(
+    limited = RequestLimits(
         _Admission(source, counted),
         body_bytes=settings.body_bytes,
         in_flight=settings.in_flight,
@@ -44,6 +48,7 @@ def admission_app(
         busy=metrics.in_flight,
         probes=(),
     )
+    return _FewLarge(limited)
 
 
 def health_app(
@@ -62,6 +67,21 @@ def health_app(
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.include_router(health_routes(ready, metrics))
     return app
+
+
+class _FewLarge:
+    """Lets few large bodies be read at once. The others wait, unread, in their sockets."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app, self._room = app, asyncio.Semaphore(_LARGE_AT_ONCE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        length = dict(scope.get("headers", ())).get(b"content-length", b"")
+        if length.isdigit() and len(length) < 18 and int(length) <= _LARGE_BYTES:
+            await self._app(scope, receive, send)
+            return
+        async with self._room:
+            await self._app(scope, receive, send)
 
 
 class _Admission:

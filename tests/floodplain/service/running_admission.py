@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -64,7 +65,21 @@ def running_admission(*arguments: str, **environment: str) -> Iterator[RunningAd
     """Listens when the block begins; ended when it is left."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("FLOODPLAIN_", "KUBERNETES_"))}
     ports = () if "--port" in arguments else ("--port", "0")
-    command = [sys.executable, "-m", "floodplain", "serve", "admission", *ports, "--health-port", "0", *arguments]
+    # Ended by the kernel if the tests are killed.
+    setpriv = shutil.which("setpriv")
+    dies_with_us = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
+    command = [
+        *dies_with_us,
+        sys.executable,
+        "-m",
+        "floodplain",
+        "serve",
+        "admission",
+        *ports,
+        "--health-port",
+        "0",
+        *arguments,
+    ]
     popen = subprocess.Popen(command, cwd=ROOT, env={**kept, **environment}, stderr=subprocess.PIPE, text=True)
     try:
         process = RunningAdmission(popen)

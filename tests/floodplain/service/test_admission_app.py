@@ -7,13 +7,14 @@ import base64
 import io
 import json
 import os
+import re
 import signal
 import socket
 import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -342,17 +343,29 @@ def test_a_fault_of_ours_is_logged_with_its_place_and_answered(folder: Path, mon
     assert fault["event"] == "fault" and fault["exception"][0]["frames"][-1]["name"] == "fails"
 
 
-def test_many_questions_at_once_are_all_answered(door: httpx.Client) -> None:
-    asked = json.dumps(review(pod())).encode()
-    statuses: list[int] = []
+def statuses(door: httpx.Client, body: bytes, *, callers: int, each: int) -> list[int]:
+    """What callers at once are answered."""
+    found: list[int] = []
 
-    def ask(post: Callable[..., httpx.Response]) -> None:
-        for _ in range(10):
-            statuses.append(post("/enforce", content=asked).status_code)
+    def ask() -> None:
+        for _ in range(each):
+            found.append(door.post("/enforce", content=body).status_code)
 
-    threads = [threading.Thread(target=ask, args=(door.post,)) for _ in range(8)]
+    threads = [threading.Thread(target=ask) for _ in range(callers)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert statuses == [200] * 80
+    return found
+
+
+def test_many_questions_at_once_are_all_answered(door: httpx.Client) -> None:
+    assert statuses(door, json.dumps(review(pod())).encode(), callers=8, each=10) == [200] * 80
+
+
+def test_large_pods_at_once_do_not_fill_the_memory(process: RunningAdmission, door: httpx.Client) -> None:
+    """The component gives a pod 256 MiB."""
+    large = pod(annotations={"floodplain.dev/engine": "odm", "floodplain.dev/images": "500", "note": "x" * 3_500_000})
+    assert statuses(door, json.dumps(review(large)).encode(), callers=60, each=1) == [200] * 60
+    peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.popen.pid}/status").read_text())
+    assert peak is not None and int(peak[1]) < 200 * 1024
