@@ -43,8 +43,8 @@ class Remembered(Generic[T]):
 
 
 def remembered_plans() -> Remembered[Plan]:
-    """Some 6 KiB each."""
-    return Remembered(_plan, 1024)
+    """Some 6 KiB each, and never more than some 50, whatever is asked."""
+    return Remembered(_plan, 512)
 
 
 def remembered_charts() -> Remembered[str]:

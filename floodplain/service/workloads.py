@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from floodplain.problem import Problem, problems_of
 from floodplain.sizing.workload import Workload
 
 MOST_WORKLOADS = 1000
-_MOST_KEYS = 32
+_MOST_KEYS, _LONGEST_KEY = 32, 100
 _MOST_OPTIONS = 200
 """ODM has about a hundred."""
+_LONGEST_OPTIONS = 10_000
 _MOST_PROBLEMS = 50
 _BODY = "body"
 
@@ -84,12 +85,11 @@ def _one(entry: Any, place: str) -> tuple[Workload | None, list[Problem]]:
     if not isinstance(entry, dict):
         remedy = 'send an object such as {"images": 5000}, or a list of such'
         return None, [Problem(where, "is no workload", remedy, entry)]
-    if len(entry) > _MOST_KEYS:
-        return None, [Problem(where, f"has {len(entry)} keys", f"keep those of a workload: {_KEYS}")]
-    options = _count(entry.get("options"))
-    if options > _MOST_OPTIONS:
-        remedy = f"send at most {_MOST_OPTIONS}"
-        return None, [Problem(f"{place}.options".removeprefix("."), f"has {options} entries", remedy)]
+    if len(entry) > _MOST_KEYS or max(map(len, entry), default=0) > _LONGEST_KEY:
+        rule = f"has {len(entry)} keys" if len(entry) > _MOST_KEYS else f"has a key of over {_LONGEST_KEY} characters"
+        return None, [Problem(where, rule, f"keep those of a workload: {_KEYS}")]
+    if (wrong := _too_much(entry.get("options"))) is not None:
+        return None, [Problem(f"{place}.options".removeprefix("."), *wrong)]
     try:
         return Workload.model_validate(entry), []
     except ValidationError as error:
@@ -98,10 +98,18 @@ def _one(entry: Any, place: str) -> tuple[Workload | None, list[Problem]]:
         return None, [replace(problem, path=problem.path or where) for problem in found]
 
 
-def _count(options: Any) -> int:
+def _too_much(options: Any) -> tuple[str, str] | None:
+    """Rule and remedy for options that would take long to judge, or much to remember."""
+    count = 0
     if isinstance(options, str):
-        return 1 + options.count(",") + options.count("\n")
-    return len(options) if isinstance(options, list | dict) else 0
+        count = 1 + options.count(",") + options.count("\n")
+    elif isinstance(options, list | dict):
+        count = len(options)
+    if count > _MOST_OPTIONS:
+        return f"has {count} entries", f"send at most {_MOST_OPTIONS}"
+    if len(to_json(options)) > _LONGEST_OPTIONS:
+        return f"is longer than {_LONGEST_OPTIONS:,} characters", "write fewer options"
+    return None
 
 
 _KEYS = ", ".join(Workload.model_fields)
