@@ -6,6 +6,8 @@ told by log, metrics and readiness, and it goes on with what it has.
 
 from __future__ import annotations
 
+import gc
+
 from floodplain.service.admission_app import admission_app, health_app
 from floodplain.service.admission_metrics import AdmissionMetrics
 from floodplain.service.admission_settings import AdmissionSettings
@@ -51,6 +53,9 @@ def run(settings: AdmissionSettings, source: PoolsSource) -> None:
         doors.append(Door(app, listen(settings.host, settings.port), tls.context))
         doors.append(Door(health, listen(settings.host, settings.health_port, "--health-port")))
         certificates.start()
+        # What is here now stays: the collector need not look through it while the API server waits.
+        gc.collect()
+        gc.freeze()
         logger().info("listening", url=url(doors[0]), health=url(doors[1]))
         serve(doors, draining, drain_seconds=settings.drain_seconds, grace_seconds=settings.grace_seconds)
     finally:

@@ -135,11 +135,16 @@ def make_bed(state: State, cluster: ControlPlane) -> SizingBed:
     pools.write_bytes(dump(POOLS))
     as_admission = Api(cluster.endpoint, cluster.authority.certificate, user)
     bed = SizingBed(cluster, as_admission, kubeconfig, pools)
-    configuration = webhook_configuration(plan)
-    for entry in configuration["webhooks"]:
-        entry["clientConfig"] = {"url": f"https://127.0.0.1:{bed.port}{entry['clientConfig']['service']['path']}"}
-    api.must_apply(configuration)
+    api.must_apply(configuration(bed.port))
     return bed
+
+
+def configuration(port: int) -> Manifest:
+    """As SizingService renders it, but for the address."""
+    found = webhook_configuration(plan_of_install())
+    for entry in found["webhooks"]:
+        entry["clientConfig"] = {"url": f"https://127.0.0.1:{port}{entry['clientConfig']['service']['path']}"}
+    return found
 
 
 def pod(name: str, annotations: dict[str, str] | None = None, **spec: Any) -> Manifest:

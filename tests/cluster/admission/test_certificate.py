@@ -13,7 +13,16 @@ import pytest
 from cryptography import x509
 
 from testbed.processes import wait_until
-from tests.cluster.admission.sizing_bed import CONFIGURATION, ENFORCED, OURS, SECRET, SizingBed, get, pod
+from tests.cluster.admission.sizing_bed import (
+    CONFIGURATION,
+    ENFORCED,
+    OURS,
+    SECRET,
+    SizingBed,
+    configuration,
+    get,
+    pod,
+)
 
 
 @contextmanager
@@ -118,6 +127,16 @@ def test_a_bundle_that_was_lost_comes_back(bed: SizingBed) -> None:
     assert bed.api.patch(CONFIGURATION, gone, content_type="application/json-patch+json").ok
     wait_until("the bundle is back", lambda: all(bed.bundles()))
     wait_until("the API server calls admission again", bed.is_called)
+
+
+def test_a_configuration_that_is_applied_anew_keeps_the_bundle(bed: SizingBed) -> None:
+    """As `pulumi up` does by server-side apply, with something else changed."""
+    before = bed.bundles()
+    changed = configuration(bed.port)
+    changed["metadata"]["labels"] = {**changed["metadata"]["labels"], "example.com/changed": "true"}
+    applied = bed.api.must_apply(changed)
+    assert applied["metadata"]["labels"]["example.com/changed"] == "true"
+    assert [base64.b64decode(one["clientConfig"]["caBundle"]) for one in applied["webhooks"]] == before
 
 
 def test_a_body_of_ten_megabytes_is_too_large_for_the_real_door_too(bed: SizingBed) -> None:
