@@ -49,9 +49,9 @@ def decide(
         return _refused_input(subject, shape, ()) if mode is Mode.ENFORCE else _passed(shape)
     written = record.written_in(subject.template_annotations.get(PLAN, subject.annotations.get(PLAN)))
     reading = read(subject, recorded=written.container if written else None)
-    request, warnings = reading.request, reading.warnings
+    request = reading.request
     if request is None:
-        return _told(subject, reading.problems, warnings, written, mode)
+        return _told(subject, reading.problems, reading.warnings, written, mode)
 
     before = without(subject.template, written)
     base = Subject(kind, _with_template(subject, before))
@@ -61,15 +61,16 @@ def decide(
     torn = contradiction(base, request.workload.capacity_type)
     problems = [*pod.problems, *(one for one in (torn, nowhere) if one is not None)]
     if problems:
-        return _told(subject, problems, warnings, written, mode)
+        return _told(subject, problems, reading.warnings, written, mode)
     plan = make_plan(request.workload, left, settings=settings, rest=pod.rest, given=pod.given)
     if plan.swap_grant_bytes and gets_no_swap(base.spec):
         rule = "makes the pod critical, and kubelet grants those no swap"
         problem = Problem(base.path("spec", "priorityClassName"), rule, "use another priority class, or none")
-        return _told(subject, [problem], warnings, written, mode)
+        return _told(subject, [problem], reading.warnings, written, mode)
     container = next(one for one in containers(base.spec) if one["name"] == request.container)
     hidden = unsaid(container, request.workload.options)
-    pod, warnings = replace(pod, notes=(*pod.notes, *hidden)), (*warnings, *hidden)
+    pod = replace(pod, notes=(*pod.notes, *hidden))
+    warnings = (*reading.warnings, *hidden)
     if mode is Mode.OBSERVE:
         return _explained(subject, plan, pod, warnings, written)
     if not plan.feasible:

@@ -49,7 +49,7 @@ def enforced(thing: Any, kind: Kind) -> Decision:
     return decide(thing, kind, POOLS, SizingSettings(), Mode.ENFORCE)
 
 
-def judged(pod: Any) -> tuple[str, ...]:
+def judged(pod: Any) -> tuple[Any, ...]:
     rules = GuardrailsSettings(cluster=PROD.cluster_versions, pools=PROD.pools)
     metadata = {"name": "one", "namespace": "jobs", **pod["metadata"]}
     return judge(manifests(rules), Request(admitted({**pod, "metadata": metadata}, CLASSES))).complaints
