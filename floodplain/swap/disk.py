@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from floodplain.swap.grant import PAGE_BYTES, page_ceil, page_floor
 from floodplain.swap.number import Number, exact_number
@@ -15,6 +16,8 @@ DISK_SHARE = Fraction(85, 100)
 """Image garbage collection starts when 85 % of the disk is used."""
 
 
+# Asked for each type of a pool, again and again.
+@lru_cache(maxsize=4096, typed=True)
 def swap_file_bytes(mem_total_bytes: int, ratio: Number) -> int:
     """Size of a node's swap file: k x MemTotal in whole pages, and the page that mkswap keeps. 0 for k = 0."""
     exact = exact_number(ratio, "swap ratio")

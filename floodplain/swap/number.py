@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from floodplain.problem import RuleError
 
 Number = int | float | Decimal | Fraction
 
 
+# Typed: a double and the Decimal that equals it are different numbers as written.
+@lru_cache(maxsize=1024, typed=True)
 def exact_number(value: Number, what: str) -> Fraction:
     """The number as it is written: the float 0.2 is one fifth, not the double next to it.
 
