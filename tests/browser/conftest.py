@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+
+PATIENCE_MS = 60_000
+"""For what surely comes: a busy machine draws a chart in seconds."""
+expect.set_options(timeout=PATIENCE_MS)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -95,7 +99,7 @@ def tab(browser: Browser, service: Service) -> Iterator[Callable[..., Tab]]:
 
     def make(**options: Any) -> Tab:
         context = browser.new_context(**options)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(PATIENCE_MS)
         made = Tab(context.new_page(), service)
         made.watch()
         opened.append(made)
