@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from floodplain.admission.figures import figures
 from floodplain.admission.limit_ranger import defaults
 from floodplain.admission.pod import PodReading, gets_no_swap, read_pod
 from floodplain.admission.subject import Kind, Subject
@@ -116,6 +119,20 @@ def test_the_largest_start_is_found_for_each_resource_apart() -> None:
     assert rest(initContainers=initial) == PodRest(
         init_request_bytes=2 * GIB, init_limit_bytes=2 * GIB, init_cpu_millicores=4000, init_ephemeral_bytes=9 * GIB
     )
+
+
+PODS = [json.loads(line) for line in (Path(__file__).parent / "data" / "pod-requests.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("row", PODS, ids=[f"pod {number}" for number in range(len(PODS))])
+def test_sums_are_those_of_kubernetes_own_code(row: Any) -> None:
+    """What PodRequests and PodLimits of k8s.io/component-helpers v0.36.3 say of random pods, requests filled in."""
+    found = read_pod(Subject(Kind.POD, {"spec": row["spec"]}), "process").rest
+    sized = next(one for one in row["spec"]["containers"] if one["name"] == "process")
+    own = figures(sized, "", [])
+    assert max(own.memory.request + found.request_bytes, found.init_request_bytes) == row["memory"]
+    assert max(own.cpu.request + found.cpu_millicores, found.init_cpu_millicores) == row["cpu"]
+    assert max(own.memory.most + found.limit_bytes, found.init_limit_bytes) == row["limit"]
 
 
 @pytest.mark.parametrize(
