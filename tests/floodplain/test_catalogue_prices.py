@@ -316,7 +316,8 @@ def test_the_command_says_how_many_prices_it_wrote(
         target = output or default_prices()
         assert (result.exit_code, result.output) == (
             0,
-            f"{target}: 1 on-demand and 1 spot prices of eu-central-1; types of the catalogue without a price there: 1\n",
+            f"{target}: 1 on-demand and 1 spot prices of eu-central-1;"
+            " types of the catalogue without a price there: 1\n",
         )
     assert asked == [(tmp_path / "mine.tsv", REGION), (default_prices(), REGION)]
 

@@ -3,22 +3,17 @@ Karpenter chooses from the same list."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
-from typing import Any
 
-import jsonpatch
 import pytest
 
 from components.pool_document import pool_document
 from components.pool_objects import headroom_daemon_set, runtime_class
 from components.swap_pool import SwapPool
-from floodplain.admission.decide import decide
-from floodplain.admission.decision import Mode
-from floodplain.admission.subject import Kind
 from floodplain.pools import PoolDocument
 from floodplain.sizing.plan import Plan
 from floodplain.sizing.settings import SizingSettings
+from tests.cluster.admitted import admitted
 from tests.cluster.karpenter.bed import VERSIONS, Bed, Object, alone, swap_pool
 
 NO_OTHER_DAEMONSETS = SizingSettings(daemonset_memory="0", daemonset_cpu="0")
@@ -64,15 +59,6 @@ def asked(name: str, images: int, **annotations: str) -> Object:
     }
 
 
-def sized(thing: Object, document: PoolDocument) -> tuple[Object, Plan]:
-    """The pod as admission would hand it on, and why."""
-    decision = decide(thing, Kind.POD, [document], NO_OTHER_DAEMONSETS, Mode.ENFORCE)
-    assert decision.allowed, decision.message
-    assert decision.plan is not None
-    patched: dict[str, Any] = jsonpatch.apply_patch(copy.deepcopy(thing), [dict(one) for one in decision.patch])
-    return patched, decision.plan
-
-
 def chosen(bed: Bed, name: str) -> tuple[str, str, set[str]]:
     """Type and capacity type launched for a pod, and the types that Karpenter would have taken for it."""
     claim = bed.nominated(name)
@@ -88,7 +74,7 @@ def test_karpenter_takes_exactly_the_types_that_the_plan_names(bed: Bed, documen
     plans: dict[str, Plan] = {}
     for images in COUNTS:
         name = f"odm-{images}"
-        thing, plans[name] = sized(alone(asked(name, images), "planned"), document)
+        thing, plans[name] = admitted(alone(asked(name, images), "planned"), [document], NO_OTHER_DAEMONSETS)
         bed.api.must_apply(thing)
     seen = {name: chosen(bed, name) for name in plans}
     assert {name: (capacity, types) for name, (_, capacity, types) in seen.items()} == {
@@ -112,7 +98,7 @@ def test_the_scheduler_puts_two_planned_pods_on_a_node_as_long_as_their_limits_f
     for number in range(3):
         thing = asked(f"share-{number}", 110)
         thing["spec"]["nodeSelector"] = share
-        things.append(sized(thing, only))
+        things.append(admitted(thing, [only], NO_OTHER_DAEMONSETS))
     limits = [plan.limit_bytes for _, plan in things]
     assert 2 * limits[0] <= room < 3 * limits[0]
     for thing, _ in things:

@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
+from floodplain import pools
 from testbed.bed import Bed, open_bed
 from testbed.chain import CLAIMS, PODS, pod
 from testbed.cluster.fake_kubelets import fake_kubelets
 from testbed.processes import wait_until
 from testbed.pulumi.steps import Outcome
 from testbed.state import State
+from tests.cluster.admitted import admitted
 from tests.cluster.pulumi.inventory import in_aws, in_the_cluster
 
 POOL = "/apis/karpenter.sh/v1/nodepools/swap"
@@ -47,8 +49,7 @@ def seen() -> Iterator[Seen]:
     with State() as state, open_bed(state) as bed, fake_kubelets(state, bed.cluster.api, bed.aws):
         before = in_aws(bed.aws)
         bed.deploy()
-        job = pod()
-        job["metadata"]["annotations"] = {"karpenter.sh/do-not-disrupt": "true"}
+        job, _ = admitted(pod(peak_mib=64), pools.read(bed.project.outputs()["pools"].encode()))
         answer = bed.cluster.api.create(job)
         assert answer.ok, answer.message
         wait_until("the job runs", lambda: _phase(bed) == "Running", process=bed.karpenter.process, timeout_seconds=120)
