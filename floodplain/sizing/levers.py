@@ -66,11 +66,15 @@ def _request(job: Job, pool: PoolDocument, settings: SizingSettings) -> Iterator
 
 
 def _limit(job: Job, pool: PoolDocument, settings: SizingSettings) -> Iterator[str]:
-    """A limit of the user's that is too small, and containers that nothing contains."""
+    """A limit or request of the user's that cannot be had, and containers that nothing contains."""
     free = replace(job, given=replace(job.given, limit_bytes=None))
     if job.given.limit_bytes is not None and fit(free, pool, settings).feasible:
         limit = fit(free, pool, settings).limit_bytes
-        yield f"raise the memory limit to {from_bytes(limit)}, or leave it out"
+        word = "raise" if limit > job.given.limit_bytes else "lower"
+        yield f"{word} the memory limit to {from_bytes(limit)}, or leave it out"
+    modest = replace(job, given=replace(job.given, least_request_bytes=None))
+    if modest != job and fit(modest, pool, settings).feasible:
+        yield f"lower the memory request to {from_bytes(fit(modest, pool, settings).request_bytes)}, or leave it out"
     own = replace(job, given=replace(job.given, cpu_millicores=None, ephemeral_bytes=None))
     if own != job and fit(own, pool, settings).feasible:
         yield "leave out CPU request and ephemeral storage: the plan then sets what fits"

@@ -155,6 +155,20 @@ def test_a_users_limit_that_is_too_small_is_refused() -> None:
     assert "What helps: raise the memory limit to " in refused.message
 
 
+@pytest.mark.parametrize(
+    ("resources", "wanted"),
+    [
+        ({"limits": {"memory": "400Gi"}}, "lower the memory limit to {limit}, or leave it out"),
+        ({"requests": {"memory": "400Gi"}}, "lower the memory request to {request}, or leave it out"),
+    ],
+)
+def test_a_wish_that_no_node_can_grant_is_refused_with_what_is_enough(resources: Any, wanted: str) -> None:
+    plan = plan_of(enforce(pod()))
+    refused = enforce(pod(container("process", **resources)), pools=POOLS[:1])
+    told = wanted.format(limit=from_bytes(plan.limit_bytes), request=from_bytes(plan.request_bytes))
+    assert refused.message.endswith(f". What helps: {told}")
+
+
 def test_a_users_request_is_the_least_and_never_lowered() -> None:
     wish = pod(container("process", requests={"memory": "100Gi"}))
     after = patched(wish, enforce(wish))["spec"]["containers"][0]["resources"]
