@@ -50,7 +50,7 @@ def drive(
 class _Connections:
     def __init__(self, port: int, tls: ssl.SSLContext | None) -> None:
         self._port, self._tls = port, tls
-        self._free: asyncio.LifoQueue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.LifoQueue()
+        self._free: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
 
     async def post(self, head: bytes, body: bytes) -> int:
         reader, writer = pair = await self._free.get()

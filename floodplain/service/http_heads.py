@@ -12,7 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 _LARGEST_BYTES = 64 << 10
 _SECONDS = 10.0
-"""For a head, and for the first byte of a new connection. Between requests uvicorn's keep-alive timeout holds."""
+"""From a head's first byte to its last. Before it, on a new connection too, uvicorn's keep-alive timeout holds."""
 
 
 class BoundedHeads(HttpToolsProtocol):
@@ -25,7 +25,7 @@ class BoundedHeads(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._late = self.loop.call_later(_SECONDS, self._end)
+        self._late = self.loop.call_later(self.config.timeout_keep_alive, self._end)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._not_late()
@@ -41,8 +41,8 @@ class BoundedHeads(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        if self._heads:
-            self._late = self.loop.call_later(_SECONDS, self._end)
+        self._not_late()
+        self._late = self.loop.call_later(_SECONDS, self._end)
         self._in_head, self._head_bytes, self._heads = True, 0, self._heads + 1
 
     def on_headers_complete(self) -> None:

@@ -23,7 +23,9 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[[Talk], bytes]:
     """Runs one side of a conversation with an app that answers `ok`."""
     monkeypatch.setattr(http_heads, "_SECONDS", SHORT_SECONDS)
-    config = uvicorn.Config(Response("ok"), http=BoundedHeads, ws="none", lifespan="off", log_config=None)
+    config = uvicorn.Config(
+        Response("ok"), http=BoundedHeads, ws="none", lifespan="off", log_config=None, timeout_keep_alive=2
+    )
     config.load()
 
     async def run(talk: Talk) -> bytes:
