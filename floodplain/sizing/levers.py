@@ -146,6 +146,9 @@ def _with_type(pool: PoolDocument, kind: PoolType) -> PoolDocument:
 
 def _ratio(job: Job, pool: PoolDocument, settings: SizingSettings) -> Iterator[str]:
     """The least swap ratio, in quarters, with which the job fits the nodes that the pool has."""
+    most = pool.model_copy(update={"swap_ratio": float(_LARGEST_RATIO)})
+    if not fit(job, most, settings).feasible:  # a larger ratio never asks for more memory
+        return
     for quarters in range(int(pool.swap_ratio * 4) + 1, _LARGEST_RATIO * 4 + 1):
         ratio = quarters / 4
         kept = tuple(kind for kind in pool.types if _disk_holds(kind, pool, ratio))
