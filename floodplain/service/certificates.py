@@ -37,6 +37,8 @@ MANAGER = "floodplain-admission"
 """Field manager of what is written."""
 _TRIES = 5
 """Rounds of a race between replicas; each lost one means that another replica has written."""
+_SOON_SECONDS = 5
+"""Until the next look when something is wrong, or when the webhook configuration is not there yet."""
 _SKEW_TOLD = timedelta(minutes=5)
 _FAILURES = (ApiError, httpx2.HTTPError, OSError, ValueError)
 Found = TypeVar("Found")
@@ -110,7 +112,9 @@ class ClusterCertificates:
                 except Exception:  # the thread must outlive whatever nobody thought of
                     logger().exception("certificates failed")
                     self.problem = "failed; see the log"
-                if self._stopped.wait(self._every_seconds * random.uniform(0.8, 1.2)):
+                well = self.problem is None and self.bundle_current
+                pause = self._every_seconds if well else min(self._every_seconds, _SOON_SECONDS)
+                if self._stopped.wait(pause * random.uniform(0.8, 1.2)):
                     return
 
         self._thread = threading.Thread(target=run, name="certificates", daemon=True)
