@@ -37,11 +37,15 @@ _LARGE_AT_ONCE = 12
 
 
 def admission_app(
-    source: PoolsSource, settings: AdmissionSettings, metrics: ServiceMetrics, counted: AdmissionMetrics
+    source: PoolsSource,
+    settings: AdmissionSettings,
+    metrics: ServiceMetrics,
+    counted: AdmissionMetrics,
+    draining: Draining,
 ) -> ASGIApp:
     """The app behind the TLS door of `floodplain serve admission`."""
     limited = RequestLimits(
-        _Admission(source, counted),
+        _Admission(source, counted, draining),
         body_bytes=settings.body_bytes,
         in_flight=settings.in_flight,
         seconds=settings.request_seconds,
@@ -85,8 +89,8 @@ class _FewLarge:
 
 
 class _Admission:
-    def __init__(self, source: PoolsSource, counted: AdmissionMetrics) -> None:
-        self._source, self._counted = source, counted
+    def __init__(self, source: PoolsSource, counted: AdmissionMetrics, draining: Draining) -> None:
+        self._source, self._counted, self._draining = source, counted, draining
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -112,7 +116,9 @@ class _Admission:
         seconds = time.perf_counter() - begun
         self._counted.decided(mode, found.decision.outcome, seconds)
         _tell(found, mode, seconds)
-        return Response(content, media_type="application/json")
+        # Told to end, we let go of the API server's connections one by one, each after an answer.
+        headers = {"connection": "close"} if self._draining.begun else None
+        return Response(content, headers=headers, media_type="application/json")
 
 
 def _tell(found: Answer, mode: Mode, seconds: float) -> None:

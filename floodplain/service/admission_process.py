@@ -21,6 +21,10 @@ from floodplain.service.readiness import Draining
 from floodplain.service.serve import Door, listen, serve, url
 from floodplain.service.serving_tls import ServingTls
 
+_KEEP_ALIVE_SECONDS = 180
+"""An API server closes a connection that it has not used for 90 s (Go's default). Were we the first to, a question that
+is just on its way would fail, and with it the pod."""
+
 
 class CertificateError(RuntimeError):
     """The certificate files that were named cannot be served with. `str()` says why."""
@@ -48,9 +52,9 @@ def run(settings: AdmissionSettings, source: PoolsSource) -> None:
         counted = AdmissionMetrics(metrics.registry)
         metrics.watch(source)
         counted.watch(tls, certificates)
-        app = admission_app(source, settings, metrics, counted)
+        app = admission_app(source, settings, metrics, counted, draining)
         health = health_app(source, metrics, draining, tls, certificates)
-        doors.append(Door(app, listen(settings.host, settings.port), tls.context))
+        doors.append(Door(app, listen(settings.host, settings.port), tls.context, _KEEP_ALIVE_SECONDS))
         doors.append(Door(health, listen(settings.host, settings.health_port, "--health-port")))
         certificates.start()
         # What is here now stays: the collector need not look through it while the API server waits.

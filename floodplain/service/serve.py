@@ -42,6 +42,7 @@ class Door:
     app: Any
     socket: socket.socket
     tls: ssl.SSLContext | None = None
+    keep_alive_seconds: int = _KEEP_ALIVE_SECONDS
 
 
 def listen(host: str, port: int, option: str = "--port") -> socket.socket:
@@ -142,7 +143,7 @@ def _config(door: Door, grace_seconds: float) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         limit_concurrency=_CONNECTIONS,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=door.keep_alive_seconds,
         timeout_graceful_shutdown=max(1, math.ceil(grace_seconds)),
         ssl_context_factory=None if tls is None else lambda config, default: tls,
     )

@@ -33,6 +33,7 @@ from floodplain.service.admission_settings import AdmissionSettings
 from floodplain.service.authority import Material, Step, carry_out
 from floodplain.service.metrics import ServiceMetrics
 from floodplain.service.pools_source import PoolsSource
+from floodplain.service.readiness import Draining
 from floodplain.service.settings import ServiceSettingsError, service_settings
 from floodplain.sizing.settings import SizingSettings
 from tests.floodplain.admission.objects import job, pod, review
@@ -264,6 +265,20 @@ def test_told_to_end_it_finishes_what_it_was_asked(folder: Path, material: Mater
         assert running.popen.wait(PATIENCE_SECONDS) == 0
 
 
+def test_told_to_end_it_answers_on_for_a_while_and_lets_go_of_connections(folder: Path, material: Material) -> None:
+    """As long as the API server may still send to it; each connection ends after an answer and not before one."""
+    with running_admission(*options(folder), FLOODPLAIN_DRAIN_SECONDS="3600") as running:
+        with client(running, material) as opened:
+            assert "connection" not in opened.post("/enforce", json=review(pod())).headers
+            running.popen.send_signal(signal.SIGTERM)
+            running.until("told to end")
+            assert health(running, "/readyz").status_code == 503
+            for _ in range(2):
+                late = opened.post("/enforce", json=review(pod()))
+                assert (late.status_code, late.headers["connection"]) == (200, "close")
+        assert running.end() == 0
+
+
 @pytest.mark.parametrize(
     ("files", "told"),
     [
@@ -331,7 +346,7 @@ def test_a_fault_of_ours_is_logged_with_its_place_and_answered(folder: Path, mon
     settings = AdmissionSettings(pools=str(folder / "pools.json"))
     source, metrics = PoolsSource(settings), ServiceMetrics()
     source.look()
-    app = admission_app(source, settings, metrics, AdmissionMetrics(metrics.registry))
+    app = admission_app(source, settings, metrics, AdmissionMetrics(metrics.registry), Draining())
 
     async def ask() -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://in.process") as opened:
