@@ -18,7 +18,7 @@ from typing import Any
 
 from testbed.aws import Aws
 from testbed.cluster.api import STRATEGIC, Api
-from testbed.cluster.registration import node_object, ready, timestamp
+from testbed.cluster.registration import node_object, ready, timestamp, unheard
 from testbed.engine_error import EngineError
 from testbed.state import State
 
@@ -31,6 +31,7 @@ PAUSE_SECONDS = 0.25
 HEARTBEAT_SECONDS = 8
 _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
+_UNREGISTERED = "karpenter.sh/unregistered"
 
 
 @dataclass
@@ -50,6 +51,8 @@ class FakeKubelets:
     _seen: set[str] = field(default_factory=set)
     _nodes: dict[str, str] = field(default_factory=dict)
     """Instance id by node name, of the nodes that stand-ins registered."""
+    _starting: set[str] = field(default_factory=set)
+    """Names of nodes that are not ready yet."""
     _heard: float = 0
     _ending: threading.Event = field(default_factory=threading.Event)
     _failures: int = 0
@@ -59,6 +62,7 @@ class FakeKubelets:
         while not self._ending.wait(PAUSE_SECONDS):
             try:
                 self._register()
+                self._become_ready()
                 self._heartbeats()
                 self._pods()
                 self._failures = 0
@@ -101,8 +105,28 @@ class FakeKubelets:
             raise EngineError(f"register the node of {identity}: {answer.status} {answer.message}")
         name = node["metadata"]["name"]
         self._nodes[name] = identity
+        self._starting.add(name)
         self._heartbeat(name, answer.body["metadata"]["uid"])
         self._say(f"registered {name} for {identity} ({instance['InstanceType']})")
+
+    def _become_ready(self) -> None:
+        """As a machine is, some time after its kubelet has registered: when Karpenter has taken its taint off.
+
+        A node that was ready before that might get a pod while the taint eviction controller still sees the taint, and
+        would lose it (seen on a busy computer).
+        """
+        for name in sorted(self._starting):
+            node = self.api.find(f"/api/v1/nodes/{name}")
+            taints = node["spec"].get("taints") or [] if node else []
+            if any(taint["key"] == _UNREGISTERED for taint in taints):
+                continue
+            if node:
+                self._set_condition(name, ready(datetime.now(UTC)))
+            self._starting.remove(name)
+
+    def _set_condition(self, name: str, condition: Mapping[str, Any]) -> None:
+        status = {"status": {"conditions": [condition]}}
+        self.api.patch(f"/api/v1/nodes/{name}/status", status, content_type=STRATEGIC)
 
     def _heartbeats(self) -> None:
         if time.monotonic() - self._heard < HEARTBEAT_SECONDS:
@@ -116,10 +140,7 @@ class FakeKubelets:
             if self._nodes[name] in running:
                 self._heartbeat(name, node["metadata"]["uid"])
             else:
-                condition = ready(False, datetime.now(UTC))
-                self.api.patch(
-                    f"/api/v1/nodes/{name}/status", {"status": {"conditions": [condition]}}, content_type=STRATEGIC
-                )
+                self._set_condition(name, unheard(datetime.now(UTC)))
 
     def _running(self) -> set[str]:
         state = [{"Name": "instance-state-name", "Values": ["running"]}]

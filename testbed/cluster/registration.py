@@ -59,7 +59,8 @@ def node_object(
     now: datetime,
     memory: str | None = None,
 ) -> Object:
-    """A Node that is Ready, with its capacity in the first POST as kubelet does: Karpenter keeps what it sees first.
+    """A Node that is not ready yet, with its capacity in the first POST as kubelet does: Karpenter keeps what it sees
+    first.
 
     Capacity is what Karpenter expects of the type; `memory` sets another one, as a real machine reports it.
     """
@@ -91,19 +92,33 @@ def node_object(
         "status": {
             "capacity": capacity,
             "allocatable": allocatable,
-            "conditions": [ready(True, now)],
+            "conditions": [starting(now)],
             "nodeInfo": _node_info(instance, architecture),
         },
     }
 
 
-def ready(is_ready: bool, now: datetime) -> Object:
-    """A node's Ready condition; not ready is what the node lifecycle controller writes of a machine it cannot hear."""
+def starting(now: datetime) -> Object:
+    """The Ready condition with which a kubelet registers."""
+    return _condition("False", "KubeletNotReady", now)
+
+
+def ready(now: datetime) -> Object:
+    """The Ready condition of a node that takes pods."""
+    return _condition("True", "KubeletReady", now)
+
+
+def unheard(now: datetime) -> Object:
+    """What the node lifecycle controller writes of a machine that it cannot hear."""
+    return _condition("Unknown", "NodeStatusUnknown", now)
+
+
+def _condition(status: str, reason: str, now: datetime) -> Object:
     moment = timestamp(now)
     return {
         "type": "Ready",
-        "status": "True" if is_ready else "Unknown",
-        "reason": "KubeletReady" if is_ready else "NodeStatusUnknown",
+        "status": status,
+        "reason": reason,
         "message": "stand-in for a kubelet",
         "lastHeartbeatTime": moment,
         "lastTransitionTime": moment,

@@ -110,7 +110,7 @@ def test_a_node_has_its_capacity_labels_and_taints_from_the_start() -> None:
         {"cpu": "8", "memory": "60620Mi", "pods": "58"},
         {"cpu": "7910m", "memory": "59627Mi", "pods": "58"},
     )
-    assert [(one["type"], one["status"]) for one in status["conditions"]] == [("Ready", "True")]
+    assert [(one["type"], one["status"]) for one in status["conditions"]] == [("Ready", "False")]
 
 
 def test_a_node_may_report_other_memory_than_karpenter_expects() -> None:
