@@ -58,8 +58,8 @@ def _peak(workload: Workload, images: int, settings: SizingSettings) -> int:
 
 
 def _least(fits: Sequence[Fit]) -> Fit:
-    """Feasible before infeasible, then the least memory reserved; in doubt the first name."""
-    return min(fits, key=lambda one: (len(one.problems), one.pod_request_bytes, one.pool.name))
+    """Feasible before infeasible, then the least memory reserved, then the most swap; in doubt the first name."""
+    return min(fits, key=lambda one: (len(one.problems), one.pod_request_bytes, -one.pool.swap_ratio, one.pool.name))
 
 
 def _as_scaleodm(job: Job, pool: PoolDocument, settings: SizingSettings) -> Fit:

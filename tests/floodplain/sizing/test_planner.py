@@ -80,6 +80,12 @@ def test_pools_that_are_alike_are_chosen_by_name() -> None:
     assert planned(10, pool("b"), pool("a")).pool == "a"
 
 
+def test_a_limit_of_the_users_that_no_pool_can_do_with_is_told_by_the_pool_with_swap() -> None:
+    pools = [pool("dry", swap_ratio=0.0), pool("wet")]
+    plan = planned(10, *pools, given=Given(limit_bytes=4 * GIB + 4 * MIB))
+    assert plan.reasons == ("the limit of 4100 MiB is below the hot set of 5120 MiB, which cannot be swapped",)
+
+
 def test_without_a_pool_there_is_no_plan() -> None:
     with pytest.raises(RuleError) as caught:
         make_plan(Workload(images=1), [])
