@@ -23,6 +23,7 @@ DISRUPTED = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
 _SMALL: dict[str, Any] = {"families": ["m6id"], "vcpus": [2]}
 _NO_BUDGET: dict[str, Any] = {"disruption": {"budgets": [{"nodes": "0", "reasons": ["Drifted"]}]}}
 _SHORT: dict[str, Any] = {"longest_job": "15s", "disruption": {"termination_grace_period": "20s"}}
+_ONE_NODE: dict[str, Any] = {"limits": {"cpu": "2", "memory": "8Gi", "nodes": "1"}}
 _EDIT: dict[str, Any] = {"swap": {"swappiness": 61}}
 
 CASES: dict[str, tuple[dict[str, Any], Mapping[str, str]]] = {
@@ -30,6 +31,8 @@ CASES: dict[str, tuple[dict[str, Any], Mapping[str, str]]] = {
     "no-grace": ({}, PROTECTED),
     "default-grace": ({}, PROTECTED),
     "short-grace": (_SHORT, PROTECTED),
+    "at-limits": (_ONE_NODE, {}),
+    "above-limits": (_ONE_NODE, {}),
     "no-budget": (_NO_BUDGET, {}),
     "no-budget-protected": (_NO_BUDGET, PROTECTED),
 }
@@ -61,6 +64,9 @@ def drifting(bed: Bed) -> Drifting:
     claims = {name: bed.claim_of(bed.running(name)) for name in CASES}
     for claim in claims.values():
         bed.initialized(claim)
+    lowered = node_pool(pool_of("above-limits"))
+    lowered["spec"]["limits"]["cpu"] = "1"
+    bed.api.must_apply(lowered)
     for name in CASES:
         bed.api.must_apply(bed.node_class_of(pool_of(name, **_EDIT)))
     return Drifting(claims, time.monotonic())
@@ -114,6 +120,15 @@ def test_a_job_without_the_annotation_is_evicted_when_a_new_node_is_ready(bed: B
     bed.until("the old node is gone", lambda: bed.api.find(path_of(claim)) is None)
 
 
+def test_a_node_is_replaced_although_its_pool_is_at_its_limits(bed: Bed, drifting: Drifting) -> None:
+    """Karpenter leaves the node that goes out of its sum: for a while the pool has two."""
+    claim, pool = drifting.claims["at-limits"], pool_of("at-limits", **_EDIT)
+    bed.until("the old node is on its way out", lambda: on_its_way_out(bed, claim))
+    newer = [one for one in bed.claims(pool) if one["metadata"]["name"] != claim["metadata"]["name"]]
+    assert [condition(one, "Initialized").get("status") for one in newer] == ["True"]
+    bed.until("the job is evicted", lambda: bed.api.find(f"{PODS}/at-limits") is None)
+
+
 def test_without_a_grace_do_not_disrupt_keeps_a_drifted_node(bed: Bed, drifting: Drifting) -> None:
     claim = drifting.claims["no-grace"]
     assert blocked(bed, "NodeClaim", claim["metadata"]["name"], 'Pod has "karpenter.sh/do-not-disrupt" annotation')
@@ -144,3 +159,12 @@ def test_with_the_default_grace_the_node_takes_no_job_more_and_ends_with_its_las
 def test_a_zero_budget_keeps_a_drifted_node_with_any_job(bed: Bed, drifting: Drifting, name: str) -> None:
     assert blocked(bed, "NodePool", name, "due to blocking budget")
     assert drifted_and_kept(bed, drifting.claims[name])
+
+
+def test_a_pool_that_was_given_lower_limits_than_it_uses_keeps_a_drifted_node(bed: Bed, drifting: Drifting) -> None:
+    claim, pool = drifting.claims["above-limits"], pool_of("above-limits", **_EDIT)
+    words = "all available instance types exceed limits for nodepool"
+    assert blocked(bed, "NodeClaim", claim["metadata"]["name"], words)
+    assert drifted_and_kept(bed, claim)
+    bed.apply(pool)
+    bed.until("with its limits back the node is on its way out", lambda: on_its_way_out(bed, claim))

@@ -99,6 +99,7 @@ EDITS: dict[str, Edit] = {
     "a policy more for nodes": karpenter(nodeRolePolicies={"logs": "arn:aws:iam::aws:policy/CloudWatchLogsFullAccess"}),
     "the role that Spot needs": karpenter(spotServiceLinkedRole="Create"),
     "job queues": keys(controllers={"kueue": {}}),
+    "a service that sizes": keys(images={"service": f"images.example/floodplain/service@sha256:{'0' * 64}"}),
     "Karpenter that the cluster has": both(
         keys(installKarpenter=False), karpenter(nodeRoleName="KarpenterNodeRole-us-west-2-testbed")
     ),

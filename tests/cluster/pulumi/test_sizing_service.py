@@ -35,6 +35,7 @@ SETTINGS = {"floodplain:images": {"service": IMAGE}, "floodplain:sizing": {"node
 class Story:
     """What was said at each step and found after it."""
 
+    previewed: Outcome
     webhook_while_waiting: Object | None
     up: Outcome
     made: Object
@@ -60,7 +61,7 @@ def story() -> Iterator[Story]:
 
 
 def told(bed: Bed) -> Story:
-    api = bed.cluster.api
+    api, previewed = bed.cluster.api, bed.project.preview()
     with ThreadPoolExecutor(1) as worker:
         update = worker.submit(bed.deploy)
         try:
@@ -82,6 +83,7 @@ def told(bed: Bed) -> Story:
     bed.project.edit(lambda config: config["floodplain:sizing"].update(namespace="sizing"))
     moved = bed.project.up()
     return Story(
+        previewed=previewed,
         webhook_while_waiting=early,
         up=up,
         made=made,
@@ -141,21 +143,23 @@ def place(outcome: Outcome, op: str) -> dict[str, int]:
     return {urn.rpartition("::")[2]: number for number, urn in enumerate(outcome.order(op))}
 
 
-def of_the_service(order: dict[str, int]) -> list[str]:
-    """Names of what SizingService makes; the guardrails beside it are not its own."""
-    return [
-        name
-        for name in order
-        if name.startswith("platform-sizing-") and not name.startswith("platform-sizing-guardrails")
-    ]
+def of_admission(order: dict[str, int]) -> list[int]:
+    """When it was the turn of admission's account, pods, Service and budget."""
+    return [number for name, number in order.items() if name.startswith("platform-sizing-admission")]
 
 
 def test_the_webhook_is_not_there_before_admissions_pods_are_ready(story: Story) -> None:
     assert story.webhook_while_waiting is None
     assert story.made["metadata"]["creationTimestamp"] >= story.available_at
     order = place(story.up, "create")
-    assert max(of_the_service(order), key=order.__getitem__) == "platform-sizing-webhook"
+    assert len(of_admission(order)) >= 4
+    assert order["platform-sizing-webhook"] > max(of_admission(order))
     assert order["platform-sizing-webhook"] > order["platform-swap-nodepool"]
+
+
+def test_up_makes_what_the_preview_says(story: Story) -> None:
+    assert story.previewed.ops() == story.up.ops()
+    assert set(story.up.ops().values()) == {"create"}
 
 
 def test_an_edit_of_a_pool_changes_its_config_map_in_place(story: Story) -> None:
@@ -183,10 +187,10 @@ def test_an_update_of_the_configuration_leaves_the_authority_to_admission(story:
     assert story.last_preview.ops() == {}
 
 
-def test_the_webhook_goes_before_admission_and_both_before_the_pools(story: Story) -> None:
+def test_the_webhook_goes_before_admission_and_the_pools(story: Story) -> None:
     order = place(story.destroyed, "delete")
-    assert min(of_the_service(order), key=order.__getitem__) == "platform-sizing-webhook"
-    assert order["platform-sizing-admission"] < order["platform-swap-nodepool"]
+    assert order["platform-sizing-webhook"] < min(of_admission(order))
+    assert order["platform-sizing-webhook"] < order["platform-swap-nodepool"]
     assert max(order[name] for name in order if "unsized" in name) < order["platform-sizing-webhook"]
 
 
