@@ -12,7 +12,7 @@ from datetime import datetime
 import pytest
 
 from testbed.aws.interruption import Kind
-from tests.cluster.karpenter.bed import CLAIMS, INSTALLATION, Bed, Object, alone, pod, swap_pool
+from tests.cluster.karpenter.bed import CLAIMS, INSTALLATION, PODS, Bed, Object, alone, pod, swap_pool
 
 TOLD = ("spot", "stopping", "health", "rebalance", "unheard")
 MESSAGES = swap_pool("messages", families=["m6id"], vcpus=[2])
@@ -31,10 +31,11 @@ class Started:
 
 @pytest.fixture(scope="module")
 def started(bed: Bed) -> Started:
-    jobs = {f"told-{kind}": MESSAGES for kind in TOLD} | {"empty": EMPTIED, "busy": OCCUPIED, "expires": EXPIRING}
+    jobs = {f"told-{kind}": MESSAGES for kind in TOLD} | {"empty": EMPTIED, "busy": OCCUPIED}
+    jobs |= dict.fromkeys(("expires", "expires-unprotected"), EXPIRING)
     bed.apply(MESSAGES, EMPTIED, OCCUPIED, EXPIRING)
     for name, pool in jobs.items():
-        annotations = {"karpenter.sh/do-not-disrupt": "true"} if pool is EXPIRING else {}
+        annotations = {"karpenter.sh/do-not-disrupt": "true"} if name == "expires" else {}
         bed.api.must_apply(alone(pod(name, pool, "1Gi", annotations=annotations), "ends"))
     claims = {name: bed.claim_of(bed.running(name)) for name in jobs}
     bed.finish("empty")
@@ -132,6 +133,19 @@ def test_a_node_expires_at_its_age_and_a_protected_job_runs_on_within_the_grace(
     age = (expired - made).total_seconds()
     assert 30 <= age <= 50, f"expired after {age} s"
     assert EXPIRING.disruption.grace_period(EXPIRING.longest_job) == "1h10s"
+    assert bed.running("expires")["metadata"].get("deletionTimestamp") is None
+
+
+def test_a_job_without_do_not_disrupt_is_evicted_as_soon_as_its_node_expires(bed: Bed, started: Started) -> None:
+    """Its neighbour in the same pool, which has the annotation and as old a node, runs on."""
+    claim = started.claims["expires-unprotected"]
+    bed.until("its node expires", lambda: ending(bed, claim))
+    expired = time.monotonic()
+    bed.until("the job is evicted", lambda: bed.api.find(f"{PODS}/expires-unprotected") is None)
+    took = time.monotonic() - expired
+    print(f"expiry: a job without do-not-disrupt is gone {took:.1f} s after its node's end began")
+    # The grace of the pool, which its neighbour has, is an hour.
+    assert took < 60
     assert bed.running("expires")["metadata"].get("deletionTimestamp") is None
 
 
