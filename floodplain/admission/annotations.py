@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from pydantic import ValidationError
@@ -41,6 +42,8 @@ _FIELDS = {
     "deadlineSeconds": DEADLINE,
 }
 _LONGEST_KEY = 100
+_MOST_STRANGE = 50
+"""Keys that are compared with ours, each of which takes some time. Fewer warnings than that are shown."""
 
 
 @dataclass(frozen=True)
@@ -181,9 +184,8 @@ def _converted(given: dict[str, Any], asked: _Asked) -> Iterator[Problem]:
 def _misspelt(subject: Subject) -> Iterator[str]:
     """Annotations of our domain that look like one of ours. Others are somebody else's business."""
     for place, source in _sources(subject).items():
-        for key in source:
-            if not isinstance(key, str) or not key.startswith(PREFIX) or key in (*INPUTS, PLAN):
-                continue
+        strange = (key for key in source if key.startswith(PREFIX) and key not in (*INPUTS, PLAN))
+        for key in islice(strange, _MOST_STRANGE):
             name = key.removeprefix(PREFIX)[:_LONGEST_KEY]
             near = nearest(name, [known.removeprefix(PREFIX) for known in INPUTS])
             if near:

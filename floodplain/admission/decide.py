@@ -13,6 +13,7 @@ from typing import Any
 from floodplain.admission import limit_ranger, record
 from floodplain.admission.annotations import PLAN, Request, asks, read
 from floodplain.admission.decision import Decision, Mode, Outcome
+from floodplain.admission.extent import too_many
 from floodplain.admission.patch import patch
 from floodplain.admission.places import contradiction, narrowed
 from floodplain.admission.pod import PodReading, gets_no_swap, read_pod
@@ -43,7 +44,7 @@ def decide(
     subject = Subject(kind, thing)
     if not asks(subject):
         return Decision(True, Outcome.IGNORED, warnings=read(subject).warnings)
-    shape = tuple(malformed(subject))
+    shape = tuple(too_many(subject)) or tuple(malformed(subject))
     if shape:
         # There is nowhere to write an annotation to.
         return _refused_input(subject, shape, ()) if mode is Mode.ENFORCE else _passed(shape)

@@ -31,11 +31,11 @@ def narrowed(subject: Subject, pools: Sequence[PoolDocument]) -> tuple[tuple[Poo
         classes = ", ".join(sorted({pool.runtime_class for pool in pools}))
         remedy = f"leave it out, or write one of {classes}"
         return (), Problem(subject.path("spec", "runtimeClassName"), "is the RuntimeClass of no pool", remedy, named)
-    terms = _terms(spec)
-    if not terms:
+    selector, terms = _selector(spec), _terms(spec)
+    if not selector and terms == _ANY:
         return tuple(left), None
     keys = {key for pool in pools for key in pool.node_selector}
-    reachable = tuple(filter(None, (_reachable(pool, keys, terms) for pool in left)))
+    reachable = tuple(filter(None, (_reachable(pool, keys, selector, terms) for pool in left)))
     if reachable:
         return reachable, None
     names = ", ".join(pool.name for pool in left)
@@ -54,12 +54,12 @@ def contradiction(subject: Subject, asked: CapacityType | None) -> Problem | Non
     return Problem(path, rule, "write the same in both, or leave one out", selected)
 
 
-def _reachable(pool: PoolDocument, keys: set[str], terms: list[list[Any]]) -> PoolDocument | None:
+def _reachable(pool: PoolDocument, keys: set[str], selector: list[Any], terms: list[list[Any]]) -> PoolDocument | None:
     pairs = {
         (kind, capacity)
         for kind in pool.types
         for capacity in pool.capacity_types
-        if any(all(_may_hold(one, _labels(pool, kind.name, capacity, keys)) for one in term) for term in terms)
+        if _may_go(_labels(pool, kind.name, capacity, keys), selector, terms)
     }
     types = tuple(kind for kind in pool.types if any(kind == found for found, _ in pairs))
     capacities = tuple(capacity for capacity in pool.capacity_types if any(capacity == found for _, found in pairs))
@@ -82,20 +82,38 @@ def _labels(pool: PoolDocument, kind: str, capacity: str, keys: set[str]) -> Lab
     return {**labels, **{key: frozenset({value}) for key, value in pool.node_selector.items()}}
 
 
-def _terms(spec: Mapping[str, Any]) -> list[list[Any]]:
-    """Alternatives, each a list of expressions that must all hold; the node selector is in each of them."""
-    selector = [
+_ANY: list[list[Any]] = [[]]
+"""One alternative that asks for nothing."""
+
+
+def _selector(spec: Mapping[str, Any]) -> list[Any]:
+    """The node selector as expressions, which must all hold."""
+    return [
         {"key": key, "operator": "In", "values": [value]} for key, value in mapping(spec.get("nodeSelector")).items()
     ]
+
+
+def _terms(spec: Mapping[str, Any]) -> list[list[Any]]:
+    """Required node affinity: alternatives, each a list of expressions that must all hold.
+
+    An empty alternative selects no node (core/v1 NodeSelectorTerm).
+    """
     required = at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     listed = mapping(required).get("nodeSelectorTerms")
     if not isinstance(listed, list) or not listed:
-        return [selector] if selector else []
+        return _ANY
     alternatives = []
     for term in listed:
         expressions = mapping(term).get("matchExpressions")
-        alternatives.append([*selector, *(expressions if isinstance(expressions, list) else [])])
+        if expressions or mapping(term).get("matchFields"):
+            alternatives.append(expressions if isinstance(expressions, list) else [])
     return alternatives
+
+
+def _may_go(labels: Labels, selector: list[Any], terms: list[list[Any]]) -> bool:
+    return all(_may_hold(one, labels) for one in selector) and any(
+        all(_may_hold(one, labels) for one in term) for term in terms
+    )
 
 
 def _may_hold(expression: Any, labels: Labels) -> bool:

@@ -14,12 +14,12 @@ _LEFT_ALONE = ("max-concurrency",)
 
 
 def unsaid(container: Mapping[str, Any], options: OdmOptions) -> tuple[str, ...]:
-    """A sentence for each option that moves the peak and that the plan does not know of."""
+    """A sentence for each option that moves the peak and that the plan does not know of, once however often given."""
     found = odm_command(container)
     if found is None:
         return ()
     told = []
-    for name, value in _given(found.words):
+    for name, value in dict.fromkeys(_given(found.words)):
         field = name.replace("-", "_")
         known = getattr(options, field, None)
         if field not in OdmOptions.model_fields or name in _LEFT_ALONE:

@@ -93,6 +93,22 @@ def test_a_pool_is_narrowed_to_the_types_and_capacity_that_the_pod_selects() -> 
     assert left == (SWAP.model_copy(update={"types": (MIDDLE, LARGE), "capacity_types": ("spot",)}),)
 
 
+@pytest.mark.parametrize(
+    ("selector", "terms", "wanted"),
+    [
+        ({}, [{}], []),
+        ({}, [{"matchExpressions": []}, None], []),
+        ({}, [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]}], ALL),
+        ({"floodplain.dev/pool": "swap"}, [{}], []),
+        ({"floodplain.dev/pool": "swap"}, None, ["swap"]),
+        ({"floodplain.dev/pool": "swap"}, [], ["swap"]),
+    ],
+)
+def test_an_alternative_without_expressions_selects_no_node(selector: Any, terms: Any, wanted: list[str]) -> None:
+    node = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    assert names(nodeSelector=selector, affinity={"nodeAffinity": node}) == wanted
+
+
 def test_a_foreign_runtime_class_is_told_with_those_there_are() -> None:
     _, problem = narrowed(Subject(Kind.JOB, job(runtimeClassName="gvisor")), POOLS)
     assert str(problem) == (
