@@ -27,6 +27,8 @@ from floodplain.sizing.settings_file import read as read_settings
 _Read = TypeVar("_Read")
 _CHUNK_BYTES = LONGEST_LINE_BYTES + 2
 """A line that is too long is cut, and still is too long."""
+_LARGEST_BYTES = 64 << 20
+"""Of pools, settings or prices; a table of all prices of a region has less than 1 MiB. `/dev/zero` never ends."""
 
 
 class FileError(Exception):
@@ -101,9 +103,12 @@ def _named(option: str, given: str | None, parse: Callable[[bytes], _Read]) -> _
 
 def _parsed(option: str, path: str, parse: Callable[[bytes], _Read]) -> _Read:
     try:
-        content = Path(path).read_bytes()
+        with open(path, "rb") as stream:  # noqa: PTH123 - Path would take "" for the folder
+            content = stream.read(_LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise FileError(_unreadable(option, path, error)) from error
+    if len(content) > _LARGEST_BYTES:
+        raise FileError(f"{option}: {shown(path)} is larger than {_LARGEST_BYTES >> 20} MiB; name another file")
     try:
         return parse(content)
     except ValueError as error:

@@ -367,6 +367,12 @@ def test_a_file_that_cannot_be_read_is_told(option: str, tmp_path: Path, pools_f
         assert refused(*count, option, str(path), env=env) == (1, [told])
 
 
+@pytest.mark.parametrize("option", ["--pools", "--settings", "--prices"])
+def test_a_file_without_an_end_is_not_read_to_it(option: str) -> None:
+    told = f"{option}: /dev/zero is larger than 64 MiB; name another file"
+    assert refused("--images", "500", option, "/dev/zero") == (1, [told])
+
+
 def test_the_help_says_what_each_status_means() -> None:
     words = " ".join(run("--help").stdout.split())
     assert "Exit status: 0 feasible, 3 not feasible, 2 bad input, 1 a file that cannot be read" in words
