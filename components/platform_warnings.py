@@ -77,6 +77,14 @@ def _sizing(platform: PlatformSettings) -> Iterator[Problem]:
             "set it to enforce once the audit is quiet",
             sizing.guardrails.value,
         )
+    if sizing.doctor.enabled and sizing.doctor.kubelets:
+        yield Problem(
+            "sizing.doctor.kubelets",
+            "gives an account of the cluster get on nodes/proxy, which also allows running commands in pods"
+            " (kubernetes/kubernetes#119640)",
+            f"see to it that nobody else may start pods in the namespace {sizing.namespace}",
+            True,
+        )
     if monitoring and monitoring.namespace != sizing.metrics_namespace:
         yield Problem(
             "sizing.metricsNamespace",

@@ -37,6 +37,21 @@ class SizingSettingsArgs(TypedDict, total=False):
     """CPU that DaemonSets request on each node. Default `300m`."""
 
 
+class DoctorArgs(TypedDict, total=False):
+    """When `floodplain doctor` looks at the cluster, and how much it may see. With defaults it is on and only reads."""
+
+    enabled: bool
+    """Whether there is such a CronJob. Default true: it needs no right but to read, and not that of kubelets."""
+    schedule: str
+    """When it looks, in cron's five fields and UTC. Default `17 * * * *`, once an hour."""
+    push: str
+    """Address of a pushgateway that gets its metrics, such as `http://pushgateway.monitoring.svc:9091`. Default none:
+    findings are in the log."""
+    kubelets: bool
+    """Whether it may ask kubelets, so that it sees real grants. Default false: the right, get on nodes/proxy, also
+    allows running commands in pods (kubernetes/kubernetes#119640)."""
+
+
 class SizingServiceSettingsArgs(TypedDict, total=False):
     """The sizing service's place and size, and what it plans by."""
 
@@ -53,5 +68,7 @@ class SizingServiceSettingsArgs(TypedDict, total=False):
     guardrails: GuardrailMode
     """What to do about a pod that asks to be sized, in a namespace labelled `floodplain.dev/sizing: enforce`, and was
     not. Default enforce."""
+    doctor: DoctorArgs
+    """A CronJob that looks whether the cluster keeps what plans promise."""
     settings: SizingSettingsArgs
     """What every plan takes for granted."""

@@ -7,14 +7,14 @@ import pulumi
 from pulumi import Output, ResourceOptions
 from pydantic.alias_generators import to_camel
 
-from . import sizing_surroundings, sizing_workloads
+from . import sizing_doctor, sizing_surroundings, sizing_workloads
 from .arguments import read_args
 from .cluster_args import ClusterArgs
 from .kubernetes_object import kubernetes_object
 from .pool_args import SwapPoolArgs
 from .sizing_args import SizingServiceSettingsArgs
 from .sizing_installation import SizingInstallation
-from .sizing_names import ADMISSION, HEALTH_PORT, HTTP_PORT, POOLS, SIZING
+from .sizing_names import ADMISSION, DOCTOR, HEALTH_PORT, HTTP_PORT, POOLS, SIZING
 from .sizing_webhook import CA_BUNDLE_PATHS, SERVICE_PORT, webhook_configuration
 
 
@@ -37,8 +37,8 @@ class SizingService(pulumi.ComponentResource):
     """A service that says what a job needs, and a webhook that writes it into annotated pods and Jobs.
 
     The webhook does nothing until a namespace is labelled `floodplain.dev/sizing`: with `observe` it explains in an
-    annotation, with `enforce` it sizes. There is one in a cluster. What the component depends on (`depends_on`) the
-    webhook's configuration waits for.
+    annotation, with `enforce` it sizes. A CronJob looks whether the cluster keeps what plans promise. There is one
+    such component in a cluster. What it depends on (`depends_on`) the webhook's configuration waits for.
     """
 
     namespace: Output[str]
@@ -59,8 +59,9 @@ class SizingService(pulumi.ComponentResource):
         self._name = name
         plan = read_args(SizingInstallation, args)
         self._namespace = self._make("namespace", sizing_surroundings.namespace(plan))
+        pools = self._within("pools", sizing_surroundings.config_map(plan))
         around = [
-            self._within("pools", sizing_surroundings.config_map(plan)),
+            pools,
             *(self._within(key, one) for key, one in sizing_surroundings.network_policies(plan).items()),
         ]
         accounts = {
@@ -77,7 +78,7 @@ class SizingService(pulumi.ComponentResource):
         ports = {"webhook": (SERVICE_PORT, "webhook"), "health": (HEALTH_PORT, "health")}
         answers = self._within("admission-service", sizing_workloads.service(plan, ADMISSION, ports))
         budget = self._within("admission-budget", sizing_workloads.disruption_budget(plan))
-        self._make_webhook(plan, opts, admission, answers, budget)
+        self._make_webhook(plan, opts, admission, answers, budget, *self._make_doctor(plan, pools))
 
         outputs = {
             "namespace": plan.sizing.namespace,
@@ -90,6 +91,17 @@ class SizingService(pulumi.ComponentResource):
         for key, value in outputs.items():
             setattr(self, key, Output.from_input(value))
         self.register_outputs({to_camel(key): value for key, value in outputs.items()})
+
+    def _make_doctor(self, plan: SizingInstallation, pools: pulumi.Resource) -> list[pulumi.Resource]:
+        """The CronJob, where there is one, with its account, rights and network before it."""
+        if not plan.sizing.doctor.enabled:
+            return []
+        before = [
+            self._within("doctor-account", sizing_surroundings.service_account(plan, DOCTOR)),
+            *(self._within(f"doctor-{key}", one) for key, one in sizing_doctor.rights(plan).items()),
+            self._within("doctor-network", sizing_doctor.network(plan)),
+        ]
+        return [self._within("doctor", sizing_doctor.cron_job(plan), pools, *before)]
 
     def _make_webhook(
         self, plan: SizingInstallation, given: Optional[ResourceOptions], *answering: pulumi.Resource

@@ -18,9 +18,11 @@ from floodplain.rules import RuledSettings, rule
 from floodplain.settings import Settings
 from floodplain.sizing.settings import SizingSettings
 
+from .cron_text import CronText
 from .helm_release import KubernetesName
 from .pool_choices import GuardrailMode
 from .pool_names import LabelKey, LabelValue
+from .push_address import PushAddress
 
 KUBERNETES_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
@@ -37,6 +39,19 @@ class ServiceResources(Settings):
     memory: BytesText = "256Mi"
 
 
+class DoctorSettings(Settings):
+    """When `floodplain doctor` looks at the cluster, and how much it may see.
+
+    On unless it is switched off: what breaks a plan's promise does so without a word, and a look costs a short pod that
+    may only read. Kubelets are left out unless asked for, since that right is more than reading.
+    """
+
+    enabled: bool = True
+    schedule: CronText = "17 * * * *"
+    push: PushAddress | None = None
+    kubelets: bool = False
+
+
 class SizingServiceSettings(RuledSettings):
     """The service's place and size, and what it plans by."""
 
@@ -46,6 +61,7 @@ class SizingServiceSettings(RuledSettings):
     node_selector: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     metrics_namespace: KubernetesName = "monitoring"
     guardrails: GuardrailMode = GuardrailMode.ENFORCE
+    doctor: DoctorSettings = DoctorSettings()
     settings: SizingSettings = SizingSettings()
 
     @field_validator("settings", mode="before")

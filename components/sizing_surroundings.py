@@ -9,6 +9,7 @@ from .sizing_installation import SizingInstallation
 from .sizing_names import (
     ADMISSION,
     CERTIFICATE_SECRET,
+    DOCTOR,
     HEALTH_PORT,
     HTTP_PORT,
     POOLS,
@@ -42,7 +43,7 @@ def config_map(plan: SizingInstallation) -> dict[str, Any]:
 
 
 def service_account(plan: SizingInstallation, name: str) -> dict[str, Any]:
-    """An account without a token; admission's pods ask for theirs."""
+    """An account without a token; pods that need one ask for it."""
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -54,7 +55,7 @@ def service_account(plan: SizingInstallation, name: str) -> dict[str, Any]:
 def rights(plan: SizingInstallation) -> dict[str, dict[str, Any]]:
     """All that admission may do, by a word for each: keep its certificate, and tell the API server whom to trust.
 
-    The planning service has no rights.
+    The planning service has no rights; doctor's are in `sizing_doctor`.
     """
     secrets = {"apiGroups": [""], "resources": ["secrets"]}
     configurations = {
@@ -68,57 +69,70 @@ def rights(plan: SizingInstallation) -> dict[str, dict[str, Any]]:
         # RBAC cannot name what does not exist yet. The namespace holds no Secret of anybody else.
         {**secrets, "verbs": ["create"]},
     ]
-    within, across = _metadata(plan, ADMISSION), {"name": ADMISSION, "labels": labels(ADMISSION)}
+    within = _metadata(plan, ADMISSION)
     return {
         "role": {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": within, "rules": rules},
-        "role-binding": _binding(plan, "Role", within),
-        "cluster-role": {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": "ClusterRole",
-            "metadata": across,
-            "rules": [configurations],
-        },
-        "cluster-role-binding": _binding(plan, "ClusterRole", across),
+        "role-binding": _binding(plan, "Role", ADMISSION, within),
+        **cluster_rights(plan, ADMISSION, [configurations]),
+    }
+
+
+def cluster_rights(plan: SizingInstallation, name: str, rules: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What an account may do in the whole cluster: the role and its binding, by a word for each."""
+    across = {"name": name, "labels": labels(name)}
+    return {
+        "cluster-role": {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": across, "rules": rules},
+        "cluster-role-binding": _binding(plan, "ClusterRole", name, across),
     }
 
 
 def network_policies(plan: SizingInstallation) -> dict[str, dict[str, Any]]:
     """Who may talk to whom, by a word for each. They bind where the cluster's network enforces them, and kubelet's
     probes always pass."""
-    metrics = {"namespaceSelector": {"matchLabels": {_NAMESPACE_NAME: plan.sizing.metrics_namespace}}}
+    metrics = of_namespace(plan.sizing.metrics_namespace)
     sized = {"namespaceSelector": {"matchExpressions": [{"key": SIZING_LABEL, "operator": "Exists"}]}}
-    system = {"namespaceSelector": {"matchLabels": {_NAMESPACE_NAME: "kube-system"}}}
-    dns = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
     return {
-        "deny": _network_policy(plan, "floodplain-deny", {}, ingress=[], egress=[]),
-        "admission-network": _network_policy(
+        "deny": network_policy(plan, "floodplain-deny", {}, ingress=[], egress=[]),
+        "admission-network": network_policy(
             plan,
             ADMISSION,
             {"matchLabels": selector(ADMISSION)},
             ingress=[
                 # From anywhere: the API server stands outside the cluster's network, at addresses that change.
-                {"ports": _tcp([WEBHOOK_PORT])},
-                {"from": [metrics], "ports": _tcp([HEALTH_PORT])},
+                {"ports": tcp([WEBHOOK_PORT])},
+                {"from": [metrics], "ports": tcp([HEALTH_PORT])},
             ],
-            egress=[
-                {"to": [system], "ports": dns},
-                # To anywhere, for the same reason; only the API server is ever called.
-                {"ports": _tcp(_API_SERVER_PORTS)},
-            ],
+            egress=to_api_server(),
         ),
-        "sizing-network": _network_policy(
+        "sizing-network": network_policy(
             plan,
             SIZING,
             {"matchLabels": selector(SIZING)},
-            ingress=[{"from": [sized, metrics], "ports": _tcp([HTTP_PORT])}],
+            ingress=[{"from": [sized, metrics], "ports": tcp([HTTP_PORT])}],
             egress=[],
         ),
     }
 
 
-def _network_policy(
+def to_api_server() -> list[dict[str, Any]]:
+    """Egress of a pod that calls the API server, names looked up."""
+    dns = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
+    return [
+        {"to": [of_namespace("kube-system")], "ports": dns},
+        # To anywhere: it stands outside the cluster's network, at addresses that change.
+        {"ports": tcp(_API_SERVER_PORTS)},
+    ]
+
+
+def of_namespace(name: str) -> dict[str, Any]:
+    """A policy's peer: every pod of a namespace."""
+    return {"namespaceSelector": {"matchLabels": {_NAMESPACE_NAME: name}}}
+
+
+def network_policy(
     plan: SizingInstallation, name: str, pods: dict[str, Any], *, ingress: list[Any], egress: list[Any]
 ) -> dict[str, Any]:
+    """Who may reach some pods of the namespace, and whom they may reach."""
     spec = {"podSelector": pods, "policyTypes": ["Ingress", "Egress"], "ingress": ingress, "egress": egress}
     return {
         "apiVersion": "networking.k8s.io/v1",
@@ -129,24 +143,25 @@ def _network_policy(
     }
 
 
-def _tcp(ports: Iterable[int]) -> list[dict[str, Any]]:
+def tcp(ports: Iterable[int]) -> list[dict[str, Any]]:
+    """Ports of a policy."""
     return [{"protocol": "TCP", "port": port} for port in ports]
 
 
-def _binding(plan: SizingInstallation, kind: str, metadata: dict[str, Any]) -> dict[str, Any]:
+def _binding(plan: SizingInstallation, kind: str, name: str, metadata: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": f"{RBAC}/v1",
         "kind": f"{kind}Binding",
         "metadata": metadata,
-        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": ADMISSION},
-        "subjects": [{"kind": "ServiceAccount", "name": ADMISSION, "namespace": plan.sizing.namespace}],
+        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": plan.sizing.namespace}],
     }
 
 
 def _metadata(plan: SizingInstallation, name: str) -> dict[str, Any]:
-    owner = {ADMISSION: labels(ADMISSION), SIZING: labels(SIZING)}
+    owned = name in (ADMISSION, DOCTOR, SIZING)
     return {
         "name": name,
         "namespace": plan.sizing.namespace,
-        "labels": owner.get(name, {"app.kubernetes.io/part-of": "floodplain"}),
+        "labels": labels(name) if owned else {"app.kubernetes.io/part-of": "floodplain"},
     }

@@ -1,10 +1,12 @@
 """The pods of the sizing service, as plain manifests: two Deployments, and what keeps one of admission's pods up.
 
-Not what surrounds them (namespace, rights, network), which is in `sizing_surroundings`.
+Not what surrounds them (namespace, rights, network), which is in `sizing_surroundings`, and not doctor's CronJob, which
+takes `pod_spec` and `container` from here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .sizing_installation import SizingInstallation
@@ -15,6 +17,7 @@ from .sizing_names import (
     HTTP_PORT,
     POOLS,
     POOLS_KEY,
+    POOLS_VARIABLE,
     SETTINGS_KEY,
     SIZING,
     WEBHOOK_PORT,
@@ -27,18 +30,18 @@ USER = 65532
 
 
 def labels(name: str) -> dict[str, str]:
-    """Labels of an object of one of the two Deployments."""
+    """Labels of an object of a Deployment or of the CronJob."""
     return {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "floodplain"}
 
 
 def selector(name: str) -> dict[str, str]:
-    """Labels by which a Deployment's pods are told from others. They can never be changed."""
+    """Labels by which pods are told from others. Those of a Deployment can never be changed."""
     return {"app.kubernetes.io/name": name}
 
 
 def sizing_deployment(plan: SizingInstallation) -> dict[str, Any]:
     """The service that plans over HTTP. It asks nothing of the cluster."""
-    pod = _pod(plan, SIZING, "sizing", ports={"http": HTTP_PORT}, health="http")
+    pod = _service_pod(plan, SIZING, "sizing", ports={"http": HTTP_PORT}, health="http")
     pod["topologySpreadConstraints"] = [_spread(SIZING, "kubernetes.io/hostname", "ScheduleAnyway")]
     return _deployment(plan, SIZING, plan.sizing.replicas, pod)
 
@@ -46,8 +49,7 @@ def sizing_deployment(plan: SizingInstallation) -> dict[str, Any]:
 def admission_deployment(plan: SizingInstallation) -> dict[str, Any]:
     """The webhook. Only the API server calls it, and it keeps its certificate in a Secret."""
     ports = {"webhook": WEBHOOK_PORT, "health": HEALTH_PORT}
-    pod = _pod(plan, ADMISSION, "admission", ports=ports, health="health")
-    pod["automountServiceAccountToken"] = True
+    pod = _service_pod(plan, ADMISSION, "admission", ports=ports, health="health", token=True)
     # Annotated pods of enforced namespaces wait for it, so that it must find a place in a cluster that is full of jobs.
     # The class is open to every namespace unless the cluster's administrator has set a quota for it.
     pod["priorityClassName"] = "system-cluster-critical"
@@ -107,17 +109,14 @@ def _deployment(plan: SizingInstallation, name: str, replicas: int, pod: dict[st
     }
 
 
-def _pod(plan: SizingInstallation, name: str, command: str, *, ports: dict[str, int], health: str) -> dict[str, Any]:
-    settings = plan.sizing
-    memory = settings.resources.memory
+def pod_spec(plan: SizingInstallation, account: str, only: dict[str, Any], *, token: bool = False) -> dict[str, Any]:
+    """A pod of one container with the pools in it and without any privilege."""
     return {
-        "serviceAccountName": name,
-        "automountServiceAccountToken": False,
+        "serviceAccountName": account,
+        "automountServiceAccountToken": token,
         # Kubernetes' variables of the Services here would begin with FLOODPLAIN_, as the service's settings do.
         "enableServiceLinks": False,
-        # The service waits 5 s for the endpoints to forget it and 20 s for its last answers.
-        "terminationGracePeriodSeconds": 30,
-        "nodeSelector": {"kubernetes.io/os": "linux", **dict(sorted(settings.node_selector.items()))},
+        "nodeSelector": {"kubernetes.io/os": "linux", **dict(sorted(plan.sizing.node_selector.items()))},
         # Nodes for the system, where Karpenter runs too. Pools are tainted otherwise, so that no job is a neighbour.
         "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],
         "securityContext": {
@@ -126,35 +125,46 @@ def _pod(plan: SizingInstallation, name: str, command: str, *, ports: dict[str, 
             "runAsGroup": USER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [
-            {
-                "name": command,
-                "image": plan.image,
-                "command": ["floodplain", "serve", command],
-                "env": [
-                    # Named, so that a missing file is an error and not the service's example pool.
-                    {"name": "FLOODPLAIN_POOLS", "value": f"{FOLDER}/{POOLS_KEY}"},
-                    {"name": "FLOODPLAIN_SETTINGS", "value": f"{FOLDER}/{SETTINGS_KEY}"},
-                ],
-                "ports": [{"name": key, "containerPort": port, "protocol": "TCP"} for key, port in ports.items()],
-                "resources": {
-                    "requests": {"cpu": settings.resources.cpu, "memory": memory},
-                    "limits": {"memory": memory},
-                },
-                "startupProbe": _probe("/healthz", health, periodSeconds=1, failureThreshold=60),
-                "livenessProbe": _probe("/healthz", health, periodSeconds=10, failureThreshold=3),
-                "readinessProbe": _probe("/readyz", health, periodSeconds=5, failureThreshold=2),
-                "securityContext": {
-                    "allowPrivilegeEscalation": False,
-                    "readOnlyRootFilesystem": True,
-                    "capabilities": {"drop": ["ALL"]},
-                },
-                # The whole folder: a file mounted by subPath never changes, and the service reads anew what changed.
-                "volumeMounts": [{"name": "pools", "mountPath": FOLDER, "readOnly": True}],
-            }
-        ],
+        "containers": [only],
         "volumes": [{"name": "pools", "configMap": {"name": POOLS}}],
     }
+
+
+def container(plan: SizingInstallation, name: str, arguments: Sequence[str], files: dict[str, str]) -> dict[str, Any]:
+    """A container that runs `floodplain` with arguments; `files` by variable: what it reads of the ConfigMap."""
+    resources = plan.sizing.resources
+    return {
+        "name": name,
+        "image": plan.image,
+        "command": ["floodplain", *arguments],
+        # Named, so that a missing file is an error and not the service's example pool.
+        "env": [{"name": variable, "value": f"{FOLDER}/{key}"} for variable, key in files.items()],
+        "resources": {
+            "requests": {"cpu": resources.cpu, "memory": resources.memory},
+            "limits": {"memory": resources.memory},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        # The whole folder: a file mounted by subPath never changes, and the service reads anew what changed.
+        "volumeMounts": [{"name": "pools", "mountPath": FOLDER, "readOnly": True}],
+    }
+
+
+def _service_pod(
+    plan: SizingInstallation, name: str, command: str, *, ports: dict[str, int], health: str, token: bool = False
+) -> dict[str, Any]:
+    files = {POOLS_VARIABLE: POOLS_KEY, "FLOODPLAIN_SETTINGS": SETTINGS_KEY}
+    serving = container(plan, command, ["serve", command], files) | {
+        "ports": [{"name": key, "containerPort": port, "protocol": "TCP"} for key, port in ports.items()],
+        "startupProbe": _probe("/healthz", health, periodSeconds=1, failureThreshold=60),
+        "livenessProbe": _probe("/healthz", health, periodSeconds=10, failureThreshold=3),
+        "readinessProbe": _probe("/readyz", health, periodSeconds=5, failureThreshold=2),
+    }
+    # The service waits 5 s for the endpoints to forget it and 20 s for its last answers.
+    return pod_spec(plan, name, serving, token=token) | {"terminationGracePeriodSeconds": 30}
 
 
 def _probe(path: str, port: str, **timing: int) -> dict[str, Any]:

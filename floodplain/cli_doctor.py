@@ -19,7 +19,7 @@ COULD_NOT_LOOK = 3
 """Exit status; the others are `finding.exit_status`."""
 STATUS = (
     "Exit status: 0 nothing above info, 1 warnings, 2 errors or wrong usage, 3 the cluster does not answer or a file"
-    " cannot be read or written."
+    " cannot be read or written. With --exit-zero 0 in place of 1 and of 2 for errors."
 )
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "ok": "green"}
 
@@ -45,6 +45,12 @@ def doctor(
         str | None, typer.Option(help="Write Prometheus metrics to this file as well.", metavar="FILE")
     ] = None,
     push: Annotated[str | None, typer.Option(help="Send metrics to a pushgateway as well.", metavar="URL")] = None,
+    no_kubelets: Annotated[
+        bool, typer.Option("--no-kubelets", help="Leave kubelets alone; asking them takes get on nodes/proxy.")
+    ] = False,
+    exit_zero: Annotated[
+        bool, typer.Option("--exit-zero", help="Findings do not make the exit status; a Job has not failed then.")
+    ] = False,
 ) -> None:
     """Look at a live cluster: swap, grants, kills, containment, queue, LimitRanges, webhook, versions.
 
@@ -59,7 +65,7 @@ def doctor(
         from floodplain.doctor.report import document, lines
     except ModuleNotFoundError as missing:
         _fail(f"{missing.name} is missing: pip install 'floodplain[service]'")
-    cluster = _look(kubeconfig, context, _documents(pools), namespace)
+    cluster = _look(kubeconfig, context, _documents(pools), namespace, not no_kubelets)
     if aws:
         cluster = _with_aws(cluster, region)
     findings = examine(cluster)
@@ -73,7 +79,7 @@ def doctor(
     _tell_metrics(cluster, findings, metrics_file, push)
     from floodplain.doctor.finding import exit_status
 
-    raise typer.Exit(exit_status(findings))
+    raise typer.Exit(0 if exit_zero else exit_status(findings))
 
 
 def _documents(given: str | None) -> tuple[PoolDocument, ...]:
@@ -88,13 +94,15 @@ def _documents(given: str | None) -> tuple[PoolDocument, ...]:
         _fail(str(error))
 
 
-def _look(kubeconfig: str | None, context: str | None, pools: tuple[PoolDocument, ...], namespace: str) -> Cluster:
+def _look(
+    kubeconfig: str | None, context: str | None, pools: tuple[PoolDocument, ...], namespace: str, kubelets: bool
+) -> Cluster:
     from floodplain.doctor.api import UnreachableError, connect
     from floodplain.doctor.observe import observe
 
     try:
         with connect(kubeconfig, context) as api:
-            return observe(api, pools=pools, namespace=namespace)
+            return observe(api, pools=pools, namespace=namespace, kubelets=kubelets)
     except UnreachableError as error:
         _fail(str(error))
 

@@ -70,7 +70,7 @@ def check(cluster: Cluster) -> Iterator[Finding]:
     if young:
         seen = f"kubelet has not measured {counted(len(young), 'container')} yet: look again in a minute"
         yield Finding(GRANT, Severity.INFO, names(young), seen)
-    if hidden:
+    if hidden and cluster.kubelets_asked:
         because = (
             f"kubelets of {names(sorted(old))} do not serve container_swap_limit_bytes, which came with 1.34,"
             " and neither /stats/summary nor /metrics/cadvisor had it"
@@ -95,7 +95,8 @@ def _seen(node: NodeSeen, pod: PodSeen, container: ContainerSeen) -> int | None:
 def _not_yet(node: NodeSeen, pod: PodSeen, container: ContainerSeen) -> bool:
     """Its kubelet measures others, and does not know this one: cAdvisor looks for new ones now and then."""
     measured = node.kubelet.containers if node.kubelet else {}
-    return bool(measured) and (pod.namespace, pod.name, container.name) not in measured
+    one = measured.get((pod.namespace, pod.name, container.name))
+    return bool(measured) and (one is None or one.filled_in)
 
 
 def _wrong(title: str, container: ContainerSeen, node: NodeSeen, found: int, wanted: int) -> Finding:

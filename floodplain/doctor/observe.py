@@ -47,18 +47,23 @@ def observe(
     *,
     pools: Sequence[PoolDocument] = (),
     namespace: str = NAMESPACE,
+    kubelets: bool = True,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Cluster:
-    """What can be seen of a cluster. Pools are those of the documents, else those that NodePools of ours make."""
-    return _Observation(api, namespace).cluster(tuple(objects.documented_pool(one) for one in pools), now())
+    """What can be seen of a cluster. Pools are those of the documents, else those that NodePools of ours make.
+
+    Without `kubelets` none is asked: for a user who has no right to, and who knows.
+    """
+    return _Observation(api, namespace, kubelets).cluster(tuple(objects.documented_pool(one) for one in pools), now())
 
 
 class _Observation:
     """One look at a cluster, and what it could not see."""
 
-    def __init__(self, api: KubeApi, namespace: str) -> None:
+    def __init__(self, api: KubeApi, namespace: str, kubelets: bool) -> None:
         self._api = api
         self._namespace = namespace
+        self._ask_kubelets = kubelets
         self._unseen: list[Unseen] = []
 
     def cluster(self, pools: tuple[PoolSeen, ...], now: datetime) -> Cluster:
@@ -80,6 +85,7 @@ class _Observation:
             secret_ca=self._secret_ca(),
             karpenters=self._karpenters(),
             conditions=conditions,
+            kubelets_asked=self._ask_kubelets,
             unseen=tuple(self._unseen),
         )
 
@@ -139,7 +145,13 @@ class _Observation:
             severity=Severity.ERROR,
         )
 
-    def _with_kubelets(self, nodes: Iterable[NodeSeen]) -> tuple[NodeSeen, ...]:
+    def _with_kubelets(self, nodes: tuple[NodeSeen, ...]) -> tuple[NodeSeen, ...]:
+        if not self._ask_kubelets:
+            if any(node.pool is not None for node in nodes):
+                remedy = "leave --no-kubelets out, as a user who may get nodes/proxy"
+                what, why = "what kubelets set and measure", "they were not asked (--no-kubelets)"
+                self._unseen.append(Unseen(what, why, remedy, severity=Severity.INFO))
+            return nodes
         with ThreadPoolExecutor(_KUBELETS_AT_ONCE) as threads:
             return tuple(threads.map(self._with_kubelet, nodes))
 

@@ -44,13 +44,20 @@ class Measured:
     def swap_limit_bytes(self) -> int | None:
         """memory.swap.max as far as it can be known.
 
-        Kubelets before kubernetes/kubernetes#137098 (1.36) report 0 in /metrics/resource, whatever the container has,
-        since containerd does not tell them: a zero there counts only if another reading agrees.
+        A zero counts only where cAdvisor knows the container: before it does, kubelet fills in zeros, in
+        /metrics/resource and in /stats/summary. Kubelets before kubernetes/kubernetes#137098 (1.36) report 0 in
+        /metrics/resource, whatever the container has, since containerd does not tell them.
         """
-        others = (self.cadvisor_swap_limit_bytes, self.summary_swap_limit_bytes)
         if self.resource_swap_limit_bytes:
             return self.resource_swap_limit_bytes
-        return next((one for one in others if one is not None), None)
+        if self.cadvisor_swap_limit_bytes is not None:
+            return self.cadvisor_swap_limit_bytes
+        return self.summary_swap_limit_bytes or None
+
+    @property
+    def filled_in(self) -> bool:
+        """Whether kubelet has written zeros for what cAdvisor has not looked at yet."""
+        return self.swap_limit_bytes is None and 0 in (self.resource_swap_limit_bytes, self.summary_swap_limit_bytes)
 
 
 @dataclass(frozen=True)
@@ -262,6 +269,8 @@ class Cluster:
     conditions: tuple[ConditionSeen, ...] = ()
     queues: tuple[QueueSeen, ...] | None = None
     """None where AWS was not asked."""
+    kubelets_asked: bool = True
+    """False where nobody wanted to see what only they know."""
     unseen: tuple[Unseen, ...] = ()
 
     @property

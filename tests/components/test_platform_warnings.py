@@ -67,6 +67,16 @@ def test_sizing_that_may_be_missed_or_whose_metrics_nobody_reads_is_told() -> No
     assert told(controllers=controllers) == []
 
 
+def test_doctor_that_may_do_more_than_read_is_told() -> None:
+    on: dict[str, Any] = {"images": {"service": SERVICE}}
+    assert told(**on, sizing={"doctor": {"kubelets": True}}) == [
+        "sizing.doctor.kubelets: True gives an account of the cluster get on nodes/proxy, which also allows running"
+        " commands in pods (kubernetes/kubernetes#119640);"
+        " see to it that nobody else may start pods in the namespace floodplain"
+    ]
+    assert told(**on, sizing={"doctor": {"kubelets": True, "enabled": False}}) == []
+
+
 def test_weak_settings_of_a_controller_are_told_only_where_it_is_installed_here() -> None:
     weak = {"nodeRoleName": "nodes", "interruption": False, "replicas": 1}
     assert len(told(karpenter=weak)) == 3

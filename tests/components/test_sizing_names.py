@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from components import sizing_names as names
+from components.sizing_doctor import cron_job
 from components.sizing_installation import SizingInstallation
 from components.sizing_settings import SizingServiceSettings
 from components.sizing_webhook import MODES, SERVICE_PORT
@@ -54,4 +55,6 @@ def test_namespaces_are_labelled_by_the_modes_of_admission() -> None:
 
 def test_doctor_looks_at_the_objects_that_are_made() -> None:
     assert (observe.WEBHOOK, observe.SECRET) == (names.SIZING, names.CERTIFICATE_SECRET)
+    given = environment(cron_job(PLAN)["spec"]["jobTemplate"])
+    assert service_settings(ServiceSettings, given).pools == DEFAULT_POOLS
     assert SERVICE_PORT == 443

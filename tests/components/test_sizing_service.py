@@ -26,6 +26,7 @@ POOL: dict[str, Any] = {
     "limits": {"cpu": "64", "memory": "512Gi"},
     "ami": {"alias": "al2023@v20260714"},
 }
+PODS = ("s-sizing", "s-admission", "s-doctor")
 ARGS: dict[str, Any] = {"image": IMAGE, "cluster": CLUSTER, "pools": [POOL]}
 
 
@@ -34,6 +35,9 @@ def args(**changes: Any) -> Any:
 
 
 def pod_of(made: Any, name: str) -> Any:
+    """The pod of a Deployment or of the CronJob."""
+    if name == "s-doctor":
+        return made.one(":CronJob", name).inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     return made.one(":Deployment", name).inputs["spec"]["template"]["spec"]
 
 
@@ -78,10 +82,11 @@ def test_a_settings_change_reaches_every_object_in_the_namespace(render: Any) ->
     assert "floodplain" not in {one.inputs["metadata"].get("namespace") for one in made.resources if one.custom}
     webhooks = made.one(":MutatingWebhookConfiguration").inputs["webhooks"]
     assert {one["clientConfig"]["service"]["namespace"] for one in webhooks} == {"elsewhere"}
-    for kind in (":RoleBinding", ":ClusterRoleBinding"):
-        assert made.one(kind).inputs["subjects"] == [
-            {"kind": "ServiceAccount", "name": "floodplain-admission", "namespace": "elsewhere"}
-        ]
+    for name in ("role-binding", "cluster-role-binding", "doctor-cluster-role-binding"):
+        (subject,) = made.one("Binding", f"s-{name}").inputs["subjects"]
+        assert subject["namespace"] == "elsewhere"
+    (container,) = pod_of(made, "s-doctor")["containers"]
+    assert container["command"][4:6] == ["--namespace", "elsewhere"]
 
 
 def test_the_pools_are_mounted_as_the_pools_own_component_describes_them(render: Any) -> None:
@@ -129,7 +134,7 @@ def test_pods_keep_the_rules_of_restricted_pod_security(render: Any) -> None:
     made = render(lambda: SizingService("s", args()))
     labels = made.one(":Namespace").inputs["metadata"]["labels"]
     assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
-    for name in ("s-sizing", "s-admission"):
+    for name in PODS:
         pod = pod_of(made, name)
         (container,) = pod["containers"]
         assert pod["securityContext"] == {
@@ -146,10 +151,11 @@ def test_pods_keep_the_rules_of_restricted_pod_security(render: Any) -> None:
         assert pod["volumes"] == [{"name": "pools", "configMap": {"name": "floodplain-pools"}}]
 
 
-def test_only_admission_has_a_token_and_rights(render: Any) -> None:
+def test_the_planning_service_has_no_token_and_without_doctor_only_admission_has_rights(render: Any) -> None:
     made = render(lambda: SizingService("s", args()))
-    tokens = {name: pod_of(made, name)["automountServiceAccountToken"] for name in ("s-sizing", "s-admission")}
-    assert tokens == {"s-sizing": False, "s-admission": True}
+    tokens = {name: pod_of(made, name)["automountServiceAccountToken"] for name in PODS}
+    assert tokens == {"s-sizing": False, "s-admission": True, "s-doctor": True}
+    made = render(lambda: SizingService("s", args(sizing={"doctor": {"enabled": False}})))
     subjects = [one.inputs["subjects"] for one in made.resources if "Binding" in one.type]
     assert [subject["name"] for (subject,) in subjects] == ["floodplain-admission"] * 2
     rules = [rule for one in (*made.of(":Role"), *made.of(":ClusterRole")) for rule in one.inputs["rules"]]
@@ -163,7 +169,7 @@ def test_only_admission_has_a_token_and_rights(render: Any) -> None:
 def test_services_variables_cannot_be_taken_for_settings(render: Any) -> None:
     """Kubernetes would set FLOODPLAIN_SIZING_PORT to an address."""
     made = render(lambda: SizingService("s", args()))
-    assert [pod_of(made, name)["enableServiceLinks"] for name in ("s-sizing", "s-admission")] == [False, False]
+    assert [pod_of(made, name)["enableServiceLinks"] for name in PODS] == [False, False, False]
 
 
 @pytest.mark.parametrize("name", ["s-sizing", "s-admission"])
@@ -196,6 +202,11 @@ def test_the_webhook_is_made_last_and_goes_first(render: Any) -> None:
         "s-cluster-role",
         "s-cluster-role-binding",
         "s-deny",
+        "s-doctor",
+        "s-doctor-account",
+        "s-doctor-cluster-role",
+        "s-doctor-cluster-role-binding",
+        "s-doctor-network",
         "s-namespace",
         "s-pools",
         "s-role",

@@ -112,14 +112,23 @@ def problems(**changes: Any) -> list[str]:
             ["sizing.settings.onDemandFromImages: -1 should be greater than or equal to 0"],
         ),
         (
+            {"sizing": {"doctor": {"schedule": "hourly", "push": "pushgateway"}}},
+            [
+                "sizing.doctor.schedule: 'hourly' is not a schedule of five fields (minute, hour, day of the month,"
+                ' month, day of the week); write one such as "17 * * * *"',
+                "sizing.doctor.push: 'pushgateway' is not the address of a pushgateway: http or https, a host, and its"
+                " port; write one such as http://pushgateway.monitoring.svc:9091",
+            ],
+        ),
+        (
             {"sizing": {"setting": {}}},
             ["sizing.setting: is not a known key; did you mean `settings`?"],
         ),
         (
             {"sizing": {"databaseUrl": "postgresql://me:password@db/floodplain"}},
             [
-                "sizing.databaseUrl: is not a known key; known here: guardrails, metricsNamespace, namespace, "
-                "nodeSelector, replicas, resources, settings"
+                "sizing.databaseUrl: is not a known key; known here: doctor, guardrails, metricsNamespace, "
+                "namespace, nodeSelector, replicas, resources, settings"
             ],
         ),
     ],

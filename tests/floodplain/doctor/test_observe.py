@@ -11,7 +11,7 @@ import pytest
 
 from floodplain.doctor.api import KubeApi, RefusedError
 from floodplain.doctor.examine import examine
-from floodplain.doctor.finding import Severity
+from floodplain.doctor.finding import Finding, Severity
 from floodplain.doctor.observe import observe
 from floodplain.quantity import GIB
 from floodplain.sizing.default_pool import default_pool
@@ -171,6 +171,23 @@ def test_kubelets_behind_one_missing_right_are_told_once_and_asked_once() -> Non
         ("grant get on nodes/proxy",),
     )
     assert sorted(asked) == [f"/api/v1/nodes/{name}/proxy/configz" for name in ("n1", "n2")]
+
+
+def test_kubelets_that_nobody_wants_to_ask_are_not_asked_and_no_warning() -> None:
+    def never(request: httpx2.Request) -> httpx2.Response:
+        raise AssertionError(request.url.path)
+
+    seen = observe(cluster(never), pools=[default_pool()], now=lambda: NOW, kubelets=False)
+    found = examine(seen)
+    assert [one for one in found if one.check == "grant"] == []
+    (told,) = [one for one in found if "kubelets" in one.seen]
+    assert told == Finding(
+        "cannot-see",
+        Severity.INFO,
+        "the cluster",
+        "cannot see what kubelets set and measure: they were not asked (--no-kubelets)",
+        levers=("leave --no-kubelets out, as a user who may get nodes/proxy",),
+    )
 
 
 def test_kubelets_that_are_down_are_told_once_whatever_their_addresses() -> None:

@@ -192,6 +192,54 @@ def test_two_ways_of_printing_do_not_go_together() -> None:
     assert run("--json", "--lines") == (3, "--json and --lines do not go together; give one of them\n")
 
 
+@pytest.fixture
+def refusing(tmp_path: Path) -> Iterator[str]:
+    """The kubeconfig of an API server that says its version and refuses all else."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            known = self.path == "/version"
+            self.send_response(200 if known else 403)
+            self.end_headers()
+            self.wfile.write(b'{"gitVersion": "v1.36.3"}' if known else b'{"message": "forbidden"}')
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing on stderr."""
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        file = tmp_path / "refusing"
+        address = f"http://127.0.0.1:{server.server_port}"
+        file.write_text(
+            f"clusters: [{{name: c, cluster: {{server: '{address}'}}}}]\ncurrent-context: x\n"
+            "contexts: [{name: x, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {token: t}}]"
+        )
+        try:
+            yield str(file)
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_findings_make_the_status_unless_they_shall_not_and_are_told_all_the_same(
+    refusing: str, gateway: tuple[str, list[tuple[str, str, str]]]
+) -> None:
+    address, taken = gateway
+    status, output = run("--kubeconfig", refusing, "--lines")
+    assert (status, json.loads(output.splitlines()[0])["severity"]) == (2, "error")
+    status, quiet = run("--kubeconfig", refusing, "--lines", "--exit-zero", "--push", address)
+    assert (status, len(quiet.splitlines())) == (0, len(output.splitlines()))
+    ((_, _, body),) = taken
+    assert values(body)["floodplain_doctor_exit_status",] == 2
+
+
+def test_what_keeps_it_from_looking_or_telling_is_a_failure_whatever_is_asked(refusing: str, tmp_path: Path) -> None:
+    assert run("--kubeconfig", str(tmp_path / "none"), "--exit-zero")[0] == 3
+    assert run("--kubeconfig", refusing, "--lines", "--exit-zero", "--push", "nonsense://x")[0] == 3
+    assert run("--exit-zero", "--no-such-option")[0] == 2
+
+
 def test_help_says_what_each_exit_status_means() -> None:
     status, output = run("--help")
     assert status == 0
