@@ -2,8 +2,9 @@
 
 import base64
 import contextlib
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import yaml
@@ -11,6 +12,7 @@ import yaml
 from testbed import engines
 from testbed.cluster.api import Api, is_true
 from testbed.cluster.certificates import Authority, Pair, token_keys
+from testbed.cluster.tunnel import UNDIALLED, tunnel
 from testbed.engine_error import EngineError
 from testbed.ports import free_port
 from testbed.processes import Process, Processes, wait_until
@@ -22,8 +24,8 @@ CLUSTER_DNS = "10.96.0.10"
 
 @dataclass(frozen=True)
 class Options:
-    """What a cluster is made with. `kubelet_hosts` are node names that the API server is to find at 127.0.0.1, where
-    the ports of a node machine are forwarded to; `port` is a free one when it is None."""
+    """What a cluster is made with. `kubelet_hosts` are node names whose kubelets the API server is to reach at
+    127.0.0.1, where the ports of a node machine are forwarded to; `port` is a free one when it is None."""
 
     scheduler: bool = True
     controller_manager: bool = True
@@ -45,7 +47,7 @@ class ControlPlane:
     hosts: Path | None = None
 
     def add_kubelet_host(self, name: str) -> None:
-        """Let the API server find another node's kubelet at 127.0.0.1; the cluster must have been made with one.
+        """Let the API server reach another node's kubelet at 127.0.0.1; the cluster must have been made with one.
 
         The API server reads its file of hosts again within five seconds.
         """
@@ -55,7 +57,7 @@ class ControlPlane:
             )
         # In place: the file is mounted where the API server looks, and a new one would not be.
         with self.hosts.open("a") as file:
-            file.write(f"127.0.0.1 {name}\n")
+            file.write(f"{UNDIALLED} {name}\n")
 
     def install_karpenter_crds(self) -> None:
         """Karpenter's own CRDs, from its Go module, served when this returns."""
@@ -75,15 +77,21 @@ def control_plane(state: State, processes: Processes, options: Options | None = 
     for name in needed(options):
         engines.path(name)  # one that is missing is told before any is started
     started: dict[str, Process] = {}
-    try:
-        yield _start(state, processes, options, started)
-    finally:
-        # The API server before etcd, without which it hangs in its shutdown.
-        for process in reversed(started.values()):
-            if started["etcd"].alive():
-                process.stop()
-            else:
-                process.kill()
+    with contextlib.ExitStack() as stack:
+        if options.kubelet_hosts:
+            egress = state.path("cluster", "egress.json")
+            egress.write_text(json.dumps(stack.enter_context(tunnel())))
+            flags = (*options.api_server_flags, f"--egress-selector-config-file={egress}")
+            options = replace(options, api_server_flags=flags)
+        try:
+            yield _start(state, processes, options, started)
+        finally:
+            # The API server before etcd, without which it hangs in its shutdown.
+            for process in reversed(started.values()):
+                if started["etcd"].alive():
+                    process.stop()
+                else:
+                    process.kill()
 
 
 def needed(options: Options) -> tuple[str, ...]:
@@ -240,7 +248,7 @@ def _with_hosts(state: State, command: list[str], hosts: tuple[str, ...]) -> lis
     if not hosts:
         return command
     file = state.path("cluster", "hosts")
-    file.write_text(f"127.0.0.1 localhost {' '.join(hosts)}\n")
+    file.write_text(f"127.0.0.1 localhost\n{UNDIALLED} {' '.join(hosts)}\n")
     script = 'mount --bind "$0" /etc/hosts && exec "$@"'
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(file), *command]
 

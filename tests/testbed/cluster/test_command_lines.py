@@ -134,10 +134,10 @@ def test_a_kubeconfig_holds_its_certificates(authority: Authority, admin: Pair, 
 def test_a_kubelet_is_added_to_the_server_s_hosts_in_place(authority: Authority, admin: Pair, tmp_path: Path) -> None:
     api = Api(ENDPOINT, authority.certificate, admin)
     hosts = tmp_path / "hosts"
-    hosts.write_text("127.0.0.1 localhost n1\n")
+    hosts.write_text("127.0.0.1 localhost\n198.18.0.1 n1\n")
     before = hosts.stat().st_ino
     ControlPlane(api, ENDPOINT, 6443, tmp_path, authority, {}, hosts).add_kubelet_host("n2")
-    assert hosts.read_text() == "127.0.0.1 localhost n1\n127.0.0.1 n2\n"
+    assert hosts.read_text() == "127.0.0.1 localhost\n198.18.0.1 n1\n198.18.0.1 n2\n"
     assert hosts.stat().st_ino == before
     with pytest.raises(EngineError) as refusal:
         ControlPlane(api, ENDPOINT, 6443, tmp_path, authority).add_kubelet_host("n2")
