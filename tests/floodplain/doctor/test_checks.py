@@ -356,6 +356,9 @@ def test_daemon_sets_and_finished_pods_are_not_asked_for_their_grant() -> None:
         (Measured(1, 0, GRANT, 0), 0),
         (Measured(1, 0, None, None), None),
         (Measured(1, None, None, None), None),
+        # Before cAdvisor knows a container kubelet fills in zeros, in both of its own.
+        (Measured(1, 0, 0, None), None),
+        (Measured(1, None, 0, None), None),
         (Measured(1, GRANT, 0, 0), GRANT),
         (Measured(1, None, GRANT, None), GRANT),
     ],
@@ -364,9 +367,20 @@ def test_a_zero_of_kubelet_counts_only_if_another_reading_agrees(measured_: Meas
     assert measured_.swap_limit_bytes == seen
 
 
-def test_a_container_that_kubelet_has_not_measured_yet_is_no_warning() -> None:
-    young = replace(measured(), containers={("kube-system", "aws-node", "main"): Measured(1, 0, 0, 0)})
-    cluster = with_node(kubelet=young)
+NETWORK = {("kube-system", "aws-node", "main"): Measured(1, 0, 0, 0)}
+
+
+@pytest.mark.parametrize(
+    "containers",
+    [
+        pytest.param(NETWORK, id="kubelet does not know it"),
+        pytest.param({**NETWORK, ("jobs", "job-1", "job"): Measured(0, 0, 0)}, id="kubelet has filled in zeros"),
+    ],
+)
+def test_a_container_that_kubelet_has_not_measured_yet_is_no_warning(
+    containers: dict[tuple[str, str, str], Measured],
+) -> None:
+    cluster = with_node(kubelet=replace(measured(), containers=containers))
     one = finding(cluster, "grant")
     assert (told(cluster), one.object, one.severity) == ([], JOB, Severity.INFO)
     assert one.seen == "kubelet has not measured 1 container yet: look again in a minute"
