@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-import ssl
 import subprocess
 import time
-import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,16 +60,8 @@ class Machine:
         return self.control_plane.api.find(f"/api/v1/nodes/{self.instance.node_name}")
 
     def kubelet(self, path: str) -> dict[str, Any]:
-        """What kubelet itself answers, such as /configz. Not by way of the API server, whose proxy to nodes refuses
-        loopback addresses. Its certificate is its own, so it is not verified."""
-        reader = self.control_plane.authority.issue("kubelet-reader", "testbed-admin", "system:masters")
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        context.load_cert_chain(reader.certificate, reader.key)
-        url = f"https://127.0.0.1:{self.hardware.kubelet_port}{path}"
-        with urllib.request.urlopen(url, timeout=60, context=context) as answer:
-            found: dict[str, Any] = json.load(answer)
-        return found
+        """What kubelet itself answers, such as /configz, by way of the API server."""
+        return self.control_plane.api.get(f"/api/v1/nodes/{self.instance.node_name}/proxy{path}")
 
     def console(self) -> str:
         """Everything that was written to the serial console, and by QEMU itself."""
