@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,20 +25,23 @@ from floodplain.quantity import QuantityError, exact
 from floodplain.sizing.workload import Workload
 
 NAMES: dict[str, tuple[str, ...]] = {
-    "id": ("id", "name", "job", "job_id", "task", "uuid"),
+    "id": ("id", "name", "job", "job_id", "task", "uuid", "workflow_name"),
     "engine": ("engine",),
     "images": ("images", "image_count", "images_count", "num_images", "n_images"),
-    "options": ("options", "flags"),
+    "options": ("options", "flags", "odm_flags"),
     "megapixels": ("megapixels", "mp"),
     "request_bytes": ("request_bytes", "request", "memory_request", "requested_memory"),
     "limit_bytes": ("limit_bytes", "limit", "memory_limit"),
     "peak_bytes": ("peak_bytes", "peak", "peak_memory", "max_memory"),
     "swap_bytes": ("swap_bytes", "swap", "swap_limit", "swap_grant"),
-    "outcome": ("outcome", "result", "status", "state"),
+    "outcome": ("outcome", "result", "status", "state", "job_status"),
     "node_memory_bytes": ("node_memory_bytes", "node_memory"),
     "seconds": ("seconds", "duration", "duration_seconds", "runtime_seconds"),
 }
-"""Each column, and what it may be called; case, spaces, dots and dashes do not count."""
+"""Each column, and what it may be called; case, spaces, dots and dashes do not count.
+
+`workflow_name`, `odm_flags` and `job_status` are those of ScaleODM's table of jobs (its app/db/schema.sql).
+"""
 _REQUIRED = ("images", "outcome")
 _BYTES = ("request_bytes", "limit_bytes", "peak_bytes", "swap_bytes", "node_memory_bytes")
 _OUTCOMES: dict[str, Outcome] = {
@@ -199,7 +203,8 @@ def _workload(cells: Mapping[str, str], where: str, problems: list[Problem]) -> 
     if cells.get("engine"):
         given["engine"] = cells["engine"].lower()
     if cells.get("options", "").lower() not in _UNKNOWN:
-        given["options"] = re.sub(r"[;|]", ",", cells["options"])
+        flags = _flags(cells["options"])
+        given["options"] = re.sub(r"[;|]", ",", cells["options"]) if flags is None else flags
     if cells.get("megapixels", "").lower() not in _UNKNOWN:
         given["megapixels"] = cells["megapixels"]
     try:
@@ -209,6 +214,23 @@ def _workload(cells: Mapping[str, str], where: str, problems: list[Problem]) -> 
             column = re.sub(r"[.\[].*", "", problem.path)
             problems.append(replace(problem, path=f"{where}, {column}"))
         return None
+
+
+def _flags(cell: str) -> list[str] | None:
+    """The options of a cell that holds the words of a command line as JSON, as ScaleODM keeps them; None for others."""
+    try:
+        words = json.loads(cell) if cell.startswith("[") else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return None
+    options: list[str] = []
+    for word in words:
+        if options and not word.startswith("--"):
+            options[-1] += f" {word}"
+        else:
+            options.append(word)
+    return options
 
 
 def _shown(text: str) -> str:

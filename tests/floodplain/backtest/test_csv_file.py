@@ -58,6 +58,27 @@ def test_files_that_mean_the_same_read_the_same(content: bytes) -> None:
     assert read(content).jobs == (X,)
 
 
+def test_rows_of_scaleodms_table_are_read_with_a_count_of_images() -> None:
+    table = """\
+id,workflow_name,odm_flags,job_status,images
+7,odm-pipeline-x2b,"[""--dsm"", ""--pc-quality"", ""high"", ""--split=400""]",completed,500
+8,odm-pipeline-k9q,[],failed,40
+"""
+    given = {"images": 500, "options": "dsm,pc-quality=high,split=400"}
+    wanted = (
+        PastJob("7", Workload.model_validate(given), Outcome.SUCCEEDED),
+        PastJob("8", Workload(images=40), Outcome.FAILED),
+    )
+    assert read(table.encode()) == CsvJobs(wanted, (), 0, ("workflow_name",))
+
+
+@pytest.mark.parametrize("cell", ["[dsm", '"[1]"', "[" * 5000, '"[{""name"": ""dsm""}]"', '"[""rm""]"'])
+def test_options_that_are_no_list_of_flags_are_told(cell: str) -> None:
+    found = read(f"images,options,outcome\n5,{cell},ok\n".encode())
+    assert (found.jobs, found.bad_lines) == ((), 1)
+    assert {problem.path for problem in found.problems} == {"line 2, options"}
+
+
 def test_columns_that_say_nothing_are_named() -> None:
     assert read(b"images,outcome,color,\x1b[31m\n10,ok,red,x\n").ignored == ("color", "?[31m")
 
