@@ -67,14 +67,17 @@ def cluster(state: State, processes: Processes) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def start(state: State, processes: Processes, image: Image, cluster: ControlPlane) -> Boot:
-    """Boots a machine of the pool: `settings` change the pool; the rest goes to `boot`."""
+    """Boots a machine of the pool: `settings` change the pool, `ours` its part of the user data; the rest goes to
+    `boot`."""
 
-    def started(name: str, *, settings: dict[str, Any] | None = None, **details: Any) -> Machine:
+    def started(
+        name: str, *, settings: dict[str, Any] | None = None, ours: str | None = None, **details: Any
+    ) -> Machine:
         return boot(
             state,
             processes,
             image,
-            user_data(pool(**settings or {}), cluster),
+            user_data(pool(**settings or {}), cluster, ours=ours),
             control_plane=cluster,
             instance=instance(name),
             name=name,

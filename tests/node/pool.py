@@ -38,12 +38,12 @@ def pool(**changes: Any) -> SwapPool:
     return SwapPool.model_validate({**SETTINGS, **changes})
 
 
-def user_data(settings: SwapPool, control_plane: ControlPlane) -> bytes:
+def user_data(settings: SwapPool, control_plane: ControlPlane, *, ours: str | None = None) -> bytes:
     """What Karpenter would put into the launch template of the pool's nodes, without its own startup taint, which
-    nobody would take off here."""
+    nobody would take off here. `ours` is an archive in place of the pool's."""
     taint = settings.node_taint
     return merged_user_data(
-        boot_text(settings),
+        boot_text(settings) if ours is None else ours,
         endpoint=control_plane.endpoint,
         certificate_authority=control_plane.authority.certificate.read_bytes(),
         kubelet={**settings.kubelet.manifest(), "maxPods": MAX_PODS},
