@@ -367,14 +367,14 @@ def test_a_zero_of_kubelet_counts_only_if_another_reading_agrees(measured_: Meas
     assert measured_.swap_limit_bytes == seen
 
 
-NETWORK = {("kube-system", "aws-node", "main"): Measured(1, 0, 0, 0)}
+NETWORK_ALONE = {("kube-system", "aws-node", "main"): Measured(1, 0, 0, 0)}
 
 
 @pytest.mark.parametrize(
     "containers",
     [
-        pytest.param(NETWORK, id="kubelet does not know it"),
-        pytest.param({**NETWORK, ("jobs", "job-1", "job"): Measured(0, 0, 0)}, id="kubelet has filled in zeros"),
+        pytest.param(NETWORK_ALONE, id="kubelet does not know it"),
+        pytest.param({**NETWORK_ALONE, ("jobs", "job-1", "job"): Measured(0, 0, 0)}, id="kubelet has filled in zeros"),
     ],
 )
 def test_a_container_that_kubelet_has_not_measured_yet_is_no_warning(
