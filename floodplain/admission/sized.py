@@ -5,7 +5,6 @@ What the user set stands. What is written is recorded (`written`), so that it ca
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,10 +43,13 @@ def sized(
     settings: SizingSettings,
 ) -> Sized:
     """`before` is the template without what an earlier plan wrote, `now` as it stands, whose spelling is kept."""
-    template: dict[str, Any] = copy.deepcopy(dict(before))
-    spec = template["spec"]
+    # Only what changes is copied: `patch` passes over what is the same object, and a pod may have megabytes.
+    template: dict[str, Any] = dict(before)
+    spec = template["spec"] = dict(before["spec"])
     position = next(index for index, one in enumerate(spec["containers"]) if one["name"] == container)
-    mine, standing = spec["containers"][position], now["spec"]["containers"][position]
+    spec["containers"] = list(spec["containers"])
+    mine = spec["containers"][position] = dict(spec["containers"][position])
+    standing = now["spec"]["containers"][position]
     notes: list[str] = []
 
     resources, replaced = _resources(mine, standing, plan, reading)

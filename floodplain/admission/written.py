@@ -7,7 +7,6 @@ differs is somebody's wish and stays.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,31 +86,34 @@ def _texts(part: Mapping[str, Any]) -> dict[str, str]:
 
 def without(template: Mapping[str, Any], written: Written | None) -> dict[str, Any]:
     """A pod (or a template) of sound shape as it was before the plan, as far as what was written still stands."""
-    before: dict[str, Any] = copy.deepcopy(dict(template))
+    before: dict[str, Any] = dict(template)
     if written is None:
         return before
-    spec = before["spec"]
-    for container in spec["containers"]:
-        if container["name"] == written.container:
-            _restore(container, written)
+    spec = before["spec"] = dict(before["spec"])
+    spec["containers"] = [
+        _restored(one, written) if one["name"] == written.container else one for one in spec["containers"]
+    ]
     if written.runtime_class is not None and spec.get("runtimeClassName") == written.runtime_class:
         del spec["runtimeClassName"]
     selector = spec.get("nodeSelector")
     if isinstance(selector, dict):
-        for key, value in written.node_selector.items():
-            if selector.get(key) == value:
-                del selector[key]
+        ours = written.node_selector
+        spec["nodeSelector"] = {key: value for key, value in selector.items() if key not in ours or ours[key] != value}
     if isinstance(spec.get("tolerations"), list):
         spec["tolerations"] = [one for one in spec["tolerations"] if one not in written.tolerations]
     return before
 
 
-def _restore(container: dict[str, Any], written: Written) -> None:
+def _restored(standing: Mapping[str, Any], written: Written) -> dict[str, Any]:
+    container = dict(standing)
     resources = container.get("resources")
+    if isinstance(resources, Mapping):
+        resources = container["resources"] = dict(resources)
     for kind, amounts in written.resources.items():
         there = mapping(resources).get(kind)
         if not isinstance(there, dict):
             continue
+        there = container["resources"][kind] = dict(there)
         for resource, amount in amounts.items():
             if not same_quantity(there.get(resource), amount):
                 continue
@@ -123,3 +125,4 @@ def _restore(container: dict[str, Any], written: Written) -> None:
     args, added = container.get("args"), list(written.args)
     if added and isinstance(args, list) and args[-len(added) :] == added:
         container["args"] = args[: -len(added)]
+    return container

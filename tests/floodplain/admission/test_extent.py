@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ from floodplain.admission.annotations import read
 from floodplain.admission.decide import decide
 from floodplain.admission.decision import Mode, Outcome
 from floodplain.admission.extent import MOST, too_many
+from floodplain.admission.record import written_in
 from floodplain.admission.subject import Kind, Subject
+from floodplain.admission.written import without
 from floodplain.sizing.settings import SizingSettings
+from tests.floodplain.admission.api_server import POOLS, patched
 from tests.floodplain.admission.objects import ODM, container, job, pod
 from tests.floodplain.sizing.example_pools import pool
 
@@ -61,6 +65,21 @@ def test_too_many_containers_are_refused_in_enforce_and_let_pass_in_observe() ->
 def test_whatever_stands_in_the_place_of_a_list_counts_as_it_is(wrong: Any) -> None:
     spec = {"initContainers": wrong, "tolerations": wrong, "nodeSelector": wrong, "affinity": affinity(wrong)}
     assert not list(too_many(Subject(Kind.POD, pod(**spec))))
+
+
+def test_what_was_sent_stays_as_it_is_and_what_a_plan_leaves_alone_is_not_copied() -> None:
+    first = decide(pod(container(requests={"memory": "1Gi"})), Kind.POD, POOLS, SizingSettings(), Mode.ENFORCE)
+    thing = patched(pod(container(requests={"memory": "1Gi"})), first)
+    thing["spec"]["volumes"] = [{"name": "datasets"}]
+    thing["spec"]["containers"][0]["env"] = [{"name": "LARGE", "value": "x"}]
+    sent = copy.deepcopy(thing)
+    written = written_in(thing["metadata"]["annotations"]["floodplain.dev/plan"])
+    before = without(thing, written)
+    assert (thing, before == sent) == (sent, False)
+    assert before["spec"]["volumes"] is thing["spec"]["volumes"]
+    assert before["spec"]["containers"][0]["env"] is thing["spec"]["containers"][0]["env"]
+    again = decide(thing, Kind.POD, POOLS, SizingSettings(), Mode.ENFORCE)
+    assert (thing, again.outcome) == (sent, Outcome.UNCHANGED)
 
 
 def test_of_thousands_of_misspelt_annotations_the_first_are_told() -> None:
