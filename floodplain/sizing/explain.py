@@ -59,18 +59,6 @@ def explain(plan: Plan, *, priced: bool = False) -> Explanation:
     )
 
 
-def text_lines(explanation: Explanation) -> tuple[str, ...]:
-    """The explanation as lines of plain text, names aligned."""
-    width = max(len(row.name) for row in explanation.rows)
-    lines = [explanation.headline, ""]
-    for row in explanation.rows:
-        remark = f"  ({row.remark})" if row.remark else ""
-        lines.append(f"{row.name:<{width}}  {row.value}{remark}")
-    for section in explanation.sections:
-        lines += ["", f"{section.heading}:", *(f"- {sentence}" for sentence in section.sentences)]
-    return tuple(lines)
-
-
 def memory(count: int) -> str:
     """Bytes for people, rounded down so that no margin looks larger than it is: GiB with one decimal, or whole MiB."""
     sign = "-" if count < 0 else ""
