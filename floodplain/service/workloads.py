@@ -5,6 +5,7 @@ What a body may cost is bounded here: sizes are looked at before anything that t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from floodplain.problem import Problem, problems_of
-from floodplain.sizing.workload import Workload
+from floodplain.sizing.workload import MOST_IMAGES, CapacityType, Engine, Workload
 
 MOST_WORKLOADS = 1000
 _MOST_KEYS, _LONGEST_KEY = 32, 100
@@ -22,6 +23,15 @@ _MOST_OPTIONS = 200
 _LONGEST_OPTIONS = 10_000
 _MOST_PROBLEMS = 50
 _BODY = "body"
+_REMEDIES = {
+    "engine": f"write {' or '.join(Engine)}, or leave it out",
+    "images": f"write a whole number from 1 to {MOST_IMAGES}",
+    "options": "write dsm,pc-quality=high or a list of such texts",
+    "megapixels": "write the megapixels of one image, such as 20, or leave it out",
+    "capacity_type": f"write {' or '.join(CapacityType)}, or leave it out",
+    "deadline_seconds": "write whole seconds, such as 86400, or leave it out",
+}
+"""Where a rule alone was found broken."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +104,14 @@ def _one(entry: Any, place: str) -> tuple[Workload | None, list[Problem]]:
         return Workload.model_validate(entry), []
     except ValidationError as error:
         found = problems_of(error, Workload, prefix=place, snake=True)[:_MOST_PROBLEMS]
-        # A key may be the empty text.
-        return None, [replace(problem, path=problem.path or where) for problem in found]
+        return None, [_remedied(problem, place) for problem in found]
+
+
+def _remedied(problem: Problem, place: str) -> Problem:
+    """With a path, since a key may be the empty text, and with what to do."""
+    field = re.split(r"[.\[]", problem.path.removeprefix(place).removeprefix("."))[0]
+    remedy = problem.remedy or _REMEDIES.get(field, f"keep the keys of a workload: {_KEYS}")
+    return replace(problem, path=problem.path or place or _BODY, remedy=remedy)
 
 
 def _too_much(options: Any) -> tuple[str, str] | None:

@@ -174,6 +174,30 @@ def test_keys_without_end_are_not_judged_one_by_one(app: Any, body: Any, rule: s
     }
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("engine", "pix4d", "engine: 'pix4d' should be 'odm'; write odm, or leave it out"),
+        ("images", True, "images: True should be a whole number; write a whole number from 1 to 1000000"),
+        (
+            "megapixels",
+            -1,
+            "megapixels: -1 should be greater than 0; write the megapixels of one image, such as 20, or leave it out",
+        ),
+        (
+            "deadlineSeconds",
+            "24h",
+            "deadline_seconds: '24h' should be a whole number; write whole seconds, such as 86400, or leave it out",
+        ),
+    ],
+)
+def test_where_a_rule_alone_is_broken_it_is_told_what_to_do(key: str, value: Any, told: str) -> None:
+    for body, start in (({"images": 5, key: value}, ""), ([{"images": 5, key: value}], "[0].")):
+        with pytest.raises(AskedError) as caught:
+            read_workloads(json.dumps(body).encode())
+        assert str(caught.value) == f"{start}{told}"
+
+
 def test_after_fifty_problems_no_more_workloads_are_looked_at() -> None:
     with pytest.raises(AskedError) as caught:
         read_workloads(json.dumps([{"images": 0}] * 60).encode())
@@ -196,7 +220,7 @@ def test_any_json_is_either_workloads_or_problems_that_say_what_to_do(body: Any)
     try:
         asked = read_workloads(json.dumps(body).encode())
     except AskedError as error:
-        assert all(problem.path and problem.rule for problem in error.problems)
+        assert all(problem.path and problem.rule and problem.remedy for problem in error.problems)
         assert error.problems
     else:
         assert asked.many == isinstance(body, list)
