@@ -79,6 +79,9 @@ def cluster_access(kubeconfig: str | None, namespace: str | None) -> ClusterAcce
         if found is None:
             raise ConfigError("it names no context")
         return ClusterAccess(found, namespace)
-    except (ConfigError, OSError, KeyError, ValueError, TypeError, AttributeError) as error:
+    except ClusterAccessError:
+        raise
+    except Exception as error:  # whatever a kubeconfig can be wrong in: YAML, types, files, certificates
         place = kubeconfig or "the service account"
-        raise ClusterAccessError(f"{place}: no way to a cluster ({error}); mend it, or name another") from error
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ClusterAccessError(f"{place}: no way to a cluster ({reason}); mend it, or name another") from error

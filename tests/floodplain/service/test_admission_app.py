@@ -31,6 +31,7 @@ from floodplain.service.admission_app import admission_app
 from floodplain.service.admission_metrics import AdmissionMetrics
 from floodplain.service.admission_settings import AdmissionSettings
 from floodplain.service.authority import Material, Step, carry_out
+from floodplain.service.cluster_access import ClusterAccessError, cluster_access
 from floodplain.service.metrics import ServiceMetrics
 from floodplain.service.pools_source import PoolsSource
 from floodplain.service.readiness import Draining
@@ -317,6 +318,16 @@ def ended_with(*arguments: str) -> str:
 )
 def test_without_a_way_to_a_certificate_it_says_which_there_are(arguments: tuple[str, ...], told: str) -> None:
     assert told in ended_with(*arguments)
+
+
+@pytest.mark.parametrize("content", [b"a: b: c", b"\xff\xfe\0", b"just text", b"[]", b"contexts: 5", b""])
+def test_a_kubeconfig_of_any_content_is_told_in_one_line(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_bytes(content)
+    with pytest.raises(ClusterAccessError) as caught:
+        cluster_access(str(path), None)
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith(f"{path}: no way to a cluster (") and line.endswith("); mend it, or name another")
 
 
 @pytest.mark.parametrize(
