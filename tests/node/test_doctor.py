@@ -85,6 +85,7 @@ def test_a_node_whose_jobs_have_their_swap_is_found_in_order_by_what_its_kubelet
     wait_until("/metrics/resource has the grant", told, timeout_seconds=180, pause_seconds=1)
 
 
+@pytest.mark.full
 def test_what_is_left_for_pods_is_what_kubelet_counts_of_their_cgroup(jobs: Jobs, look: Look) -> None:
     """The signal that kubelet evicts by: the pods' cgroup, without swap."""
     jobs.start("eater", container(request_mib=200, limit_mib=201, eat=("-mib=150", "-hold=1h")))

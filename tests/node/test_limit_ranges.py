@@ -12,6 +12,8 @@ from floodplain.swap import SwapContainer, SwapNode, container_grant_bytes
 from testbed.processes import wait_until
 from tests.node.jobs import Jobs, container, memory, pod
 
+pytestmark = pytest.mark.full
+
 LIMIT_RANGE = "memory"
 DEFAULTS = {
     "limits-only": {"default": {"memory": "80Mi"}},
