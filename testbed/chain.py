@@ -32,13 +32,13 @@ POOL = "swap"
 POD = "peak"
 PODS = "/api/v1/namespaces/default/pods"
 NAMESPACE = "/api/v1/namespaces/default"
-IMAGES = 3
-"""So few that the machine's emulated memory is filled within a minute."""
+IMAGES, MEGAPIXELS = 5, 3
+"""So few and small that the machine's emulated memory is filled within a minute."""
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 
 
-def pod(peak_mib: int, plateau_mib: int = 0, images: int = IMAGES) -> dict[str, Any]:
-    """What a user writes: a count of images, and nothing of memory, taints and selectors.
+def pod(peak_mib: int, plateau_mib: int = 0) -> dict[str, Any]:
+    """What a user writes: how many images there are and how large, and nothing of memory, taints and selectors.
 
     The job fills `peak_mib`, whatever was predicted, and keeps `plateau_mib` of it.
     """
@@ -48,7 +48,11 @@ def pod(peak_mib: int, plateau_mib: int = 0, images: int = IMAGES) -> dict[str, 
         "metadata": {
             "name": POD,
             "namespace": "default",
-            "annotations": {"floodplain.dev/engine": "odm", "floodplain.dev/images": str(images)},
+            "annotations": {
+                "floodplain.dev/engine": "odm",
+                "floodplain.dev/images": str(IMAGES),
+                "floodplain.dev/megapixels": str(MEGAPIXELS),
+            },
         },
         "spec": {
             "restartPolicy": "Never",

@@ -71,7 +71,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def foretold(bed: Bed) -> Plan:
     """What the stack's pools make of the pod."""
     documents = pools.read(bed.project.outputs()["pools"].encode())
-    return make_plan(Workload(images=chain.IMAGES), documents)
+    return make_plan(Workload(images=chain.IMAGES, megapixels=chain.MEGAPIXELS), documents)
 
 
 def _whole_chain(bed: Bed, image: Image, timeline: Timeline) -> Run:

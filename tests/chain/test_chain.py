@@ -67,7 +67,7 @@ def test_its_swap_is_the_grant_to_the_byte(run: Run) -> None:
 
 def test_admission_completed_the_pod_from_its_runtime_class(run: Run) -> None:
     spec = run.pod["spec"]
-    assert spec["nodeSelector"] == {"floodplain.dev/pool": "swap", "karpenter.sh/capacity-type": "spot"}
+    assert spec["nodeSelector"] == {"floodplain.dev/pool": "swap", "karpenter.sh/capacity-type": "on-demand"}
     assert spec["overhead"] == {"memory": "16Mi"}
     assert spec["nodeName"] == run.machine.instance.node_name
 
