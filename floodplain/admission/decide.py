@@ -138,7 +138,7 @@ def _told(
 
 def _passed(problems: Sequence[Problem]) -> Decision:
     found = tuple(f"floodplain cannot size this: {problem}" for problem in problems)
-    return Decision(True, Outcome.IGNORED, warnings=found, problems=tuple(problems))
+    return Decision(True, Outcome.UNREADABLE, warnings=found, problems=tuple(problems))
 
 
 def _refused_input(subject: Subject, problems: Sequence[Problem], warnings: tuple[str, ...]) -> Decision:

@@ -29,6 +29,8 @@ class Outcome(StrEnum):
     """It stands there already."""
     REFUSED_INPUT = "refused_input"
     REFUSED_INFEASIBLE = "refused_infeasible"
+    UNREADABLE = "unreadable"
+    """Observe lets by what asks for a plan and is not in a pod's shape: there is nowhere to write."""
     IGNORED = "ignored"
     """Nothing asks for a plan."""
     ERROR = "error"

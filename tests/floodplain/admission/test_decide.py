@@ -361,6 +361,7 @@ def test_what_is_no_pod_is_told(thing: Any, path: str) -> None:
     assert refused.outcome is Outcome.REFUSED_INPUT
     observed = enforce(thing, mode=Mode.OBSERVE)
     assert (observed.allowed, observed.patch, len(observed.warnings)) == (True, (), 1)
+    assert observed.outcome is Outcome.UNREADABLE
 
 
 def test_a_job_whose_own_annotations_are_no_map_is_told() -> None:
