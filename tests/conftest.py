@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,13 @@ class Golden:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--refresh-golden", action="store_true", help="rewrite the golden files")
+
+
+@pytest.fixture
+def own_event_loop() -> Iterator[None]:
+    """For tests that call asyncio.run: it leaves the thread without an event loop, and Pulumi's outputs want one."""
+    yield
+    asyncio.set_event_loop_policy(None)
 
 
 @pytest.fixture

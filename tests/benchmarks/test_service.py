@@ -19,6 +19,8 @@ from floodplain.sizing.default_pool import default_pool
 from floodplain.sizing.planner import make_plan
 from floodplain.sizing.settings import SizingSettings
 
+pytestmark = pytest.mark.usefixtures("own_event_loop")
+
 
 def test_every_request_is_for_another_job_that_the_example_pool_takes() -> None:
     bodies = service.plan_bodies(300, seed=1)

@@ -30,6 +30,11 @@ PATIENCE_SECONDS = 60.0
 """For a process to do what it surely does; a busy machine takes seconds."""
 
 
+@pytest.fixture(autouse=True)
+def _event_loops_end_with_their_test(own_event_loop: None) -> None:
+    """Servers and clients of these tests run in loops of their own."""
+
+
 @dataclass
 class InProcess:
     """The app with everything that it was made of."""
