@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from floodplain.catalogue import InstanceType, KubeletReserves, allocatable
-from floodplain.problem import Problem, RuleError, problems_of, raise_rules
+from floodplain.problem import Problem, ProblemsError, RuleError, problems_of, raise_rules
 from floodplain.settings import Settings
 from floodplain.swap import Number, disk_left_bytes, swap_file_bytes, swap_total_bytes
 
@@ -135,12 +135,8 @@ def pool_type(
     )
 
 
-class PoolDocumentError(ValueError):
+class PoolDocumentError(ProblemsError):
     """Pool documents that cannot be read. `problems` lists everything wrong, each with its path."""
-
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 def dump(documents: Iterable[PoolDocument]) -> bytes:

@@ -34,6 +34,14 @@ class Problem:
         return f"{_printable(self.path) or 'the settings'}: {shown}{self.rule}{remedy}"
 
 
+class ProblemsError(ValueError):
+    """Something given cannot be read or used. `problems` lists everything wrong with it."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
 class RuleError(ValueError):
     """Raised by a model's validator: the rule that was broken and what to do about it.
 

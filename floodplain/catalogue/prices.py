@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from floodplain.catalogue.instance_type import name_parts
-from floodplain.problem import Problem
+from floodplain.problem import Problem, ProblemsError
+from floodplain.tab_separated import rows
 
 ON_DEMAND, SPOT = "on-demand", "spot"
 """Karpenter's capacity types that have prices of their own."""
@@ -37,12 +38,8 @@ class Prices:
         return f"{self.region}, {self.day}"
 
 
-class PricesError(ValueError):
+class PricesError(ProblemsError):
     """A table of prices that cannot be read. `problems` lists every line that is wrong."""
-
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 def read(content: bytes, origin: str = "the prices") -> Prices:
@@ -51,27 +48,14 @@ def read(content: bytes, origin: str = "the prices") -> Prices:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise PricesError([Problem(origin, f"is not UTF-8 (byte {error.start})", _ANEW)]) from error
-    lines = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.startswith("#")
-    ]
-    if not lines or tuple(lines[0][1].split("\t")) != COLUMNS:
-        where = f"{origin}, line {lines[0][0] if lines else 1}"
-        remedy = f"its first line must name the columns {', '.join(COLUMNS)}, separated by tabs; {_ANEW}"
-        raise PricesError([Problem(where, "is not a table of prices", remedy)])
-    if len(lines) == 1:
-        raise PricesError([Problem(origin, "has no prices", _ANEW)])
     hourly: dict[tuple[str, str], float] = {}
     problems: list[Problem] = []
     places: set[tuple[str, str]] = set()
-    for number, line in lines[1:]:
-        where = f"{origin}, line {number}"
-        cells = line.split("\t")
-        if len(cells) != len(COLUMNS):
-            problems.append(Problem(where, f"has {len(cells)} cells", f"write {len(COLUMNS)}"))
+    for one in rows(text, COLUMNS, origin=origin, rule="is not a table of prices", remedy=_ANEW):
+        if isinstance(one, Problem):
+            problems.append(one)
             continue
-        row = dict(zip(COLUMNS, cells, strict=True))
+        where, row = one.where, one.cells
         found = [Problem(f"{where}, {name}", rule, remedy, row[name]) for name, rule, remedy in _wrong_cells(row)]
         places.add((row["region"], row["day"]))
         if not found and len(places) > 1:
@@ -84,6 +68,8 @@ def read(content: bytes, origin: str = "the prices") -> Prices:
         for capacity_type, cell in ((ON_DEMAND, row["on_demand_usd"]), (SPOT, row["spot_usd"])):
             if cell and not found:
                 hourly[name, capacity_type] = float(cell)
+    if not problems and not places:
+        problems.append(Problem(origin, "has no prices", _ANEW))
     if problems:
         raise PricesError(problems)
     ((region, day),) = places

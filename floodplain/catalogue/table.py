@@ -12,18 +12,15 @@ from importlib.resources import files
 from typing import Any
 
 from floodplain.catalogue.instance_type import InstanceType, name_parts
-from floodplain.problem import Problem
+from floodplain.problem import Problem, ProblemsError
+from floodplain.tab_separated import rows
 
 COLUMNS = tuple(field.name for field in fields(InstanceType))
 PACKAGED = "instance-types.tsv"
 
 
-class TableError(ValueError):
+class TableError(ProblemsError):
     """A table that cannot be read. `problems` lists every line that is wrong."""
-
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 @cache
@@ -34,25 +31,14 @@ def load() -> tuple[InstanceType, ...]:
 
 def parse(text: str, origin: str = PACKAGED) -> tuple[InstanceType, ...]:
     """The types in a table. Raises TableError with every problem."""
-    lines = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.startswith("#")
-    ]
-    if not lines or tuple(lines[0][1].split("\t")) != COLUMNS:
-        where = f"{origin}, line {lines[0][0] if lines else 1}"
-        remedy = f"its first line must name the columns {', '.join(COLUMNS)}, separated by tabs"
-        raise TableError([Problem(where, "is not a catalogue", remedy)])
     kinds: list[InstanceType] = []
     problems: list[Problem] = []
     seen: set[str] = set()
-    for number, line in lines[1:]:
-        where = f"{origin}, line {number}"
-        cells = line.split("\t")
-        if len(cells) != len(COLUMNS):
-            problems.append(Problem(where, f"has {len(cells)} cells", f"write {len(COLUMNS)}"))
+    for one in rows(text, COLUMNS, origin=origin, rule="is not a catalogue"):
+        if isinstance(one, Problem):
+            problems.append(one)
             continue
-        row = dict(zip(COLUMNS, cells, strict=True))
+        where, row = one.where, one.cells
         found = [Problem(f"{where}, {name}", rule, "", row[name]) for name, rule in _wrong_cells(row)]
         if row["name"] in seen:
             found.append(Problem(where, "is listed twice", "keep one line a type", row["name"]))

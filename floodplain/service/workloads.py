@@ -6,14 +6,13 @@ What a body may cost is bounded here: sizes are looked at before anything that t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
-from floodplain.problem import Problem, problems_of
+from floodplain.problem import Problem, ProblemsError, problems_of
 from floodplain.sizing.workload import MOST_IMAGES, CapacityType, Engine, Workload
 
 MOST_WORKLOADS = 1000
@@ -42,12 +41,8 @@ class Asked:
     many: bool
 
 
-class AskedError(ValueError):
+class AskedError(ProblemsError):
     """A body that asks for nothing we can plan. `problems` lists what is wrong, the first 50."""
-
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 def read_workloads(body: bytes) -> Asked:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
-from floodplain.problem import Problem, RuleError, problems_of
+from floodplain.problem import Problem, ProblemsError, RuleError, problems_of
 from floodplain.sizing.workload import MOST_IMAGES, Workload
 
 LONGEST_LINE_BYTES = 1 << 16
@@ -21,12 +21,8 @@ LONGEST_LINE_BYTES = 1 << 16
 _EXAMPLE = 'write a count of images, or an object such as {"images": 500, "options": "dsm"}'
 
 
-class LineError(ValueError):
+class LineError(ProblemsError):
     """A line that is no job. `problems` lists everything wrong with it, each with the line's number."""
-
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 def job_of_line(line: bytes, number: int, defaults: Mapping[str, Any]) -> Workload | None:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from pydantic import ValidationError
 
-from floodplain.problem import Problem, problems_of
+from floodplain.problem import Problem, ProblemsError, problems_of
 from floodplain.sizing.settings import SizingSettings
 
 
-class SizingSettingsError(ValueError):
+class SizingSettingsError(ProblemsError):
     """Settings that cannot be read. `problems` lists everything wrong, each with its key."""
-
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 def read(content: bytes) -> SizingSettings:

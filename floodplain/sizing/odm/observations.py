@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import cache
@@ -17,9 +17,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from floodplain.problem import Problem, problems_of
+from floodplain.problem import Problem, ProblemsError, problems_of
 from floodplain.sizing.odm.options import OdmOptions
 from floodplain.sizing.workload import Workload
+from floodplain.tab_separated import rows
 
 PACKAGED = "observations.tsv"
 DEAD_STAGES = frozenset({"pmvs", "smvs", "depth maps of opensfm"})
@@ -94,12 +95,8 @@ class Observation:
 COLUMNS = tuple(field.name for field in fields(Observation))
 
 
-class ObservationsError(ValueError):
+class ObservationsError(ProblemsError):
     """A table that cannot be read. `problems` lists every line that is wrong."""
-
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 @cache
@@ -116,19 +113,10 @@ def counted() -> tuple[Observation, ...]:
 
 def parse(text: str, origin: str = PACKAGED) -> tuple[Observation, ...]:
     """The observations in a table: comments, a line of column names, one row a line. Raises ObservationsError."""
-    lines = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.startswith("#")
-    ]
-    if not lines or tuple(lines[0][1].split("\t")) != COLUMNS:
-        where = f"{origin}, line {lines[0][0] if lines else 1}"
-        remedy = f"its first line must name the columns {', '.join(COLUMNS)}, separated by tabs"
-        raise ObservationsError([Problem(where, "is no table of observations", remedy)])
     found: list[Observation] = []
     problems: list[Problem] = []
-    for number, line in lines[1:]:
-        row = _row(line, f"{origin}, line {number}")
+    for one in rows(text, COLUMNS, origin=origin, rule="is no table of observations"):
+        row = [one] if isinstance(one, Problem) else _observation(one.cells, one.where)
         if isinstance(row, Observation):
             found.append(row)
         else:
@@ -141,11 +129,7 @@ def parse(text: str, origin: str = PACKAGED) -> tuple[Observation, ...]:
     return tuple(found)
 
 
-def _row(line: str, where: str) -> Observation | list[Problem]:
-    cells = line.split("\t")
-    if len(cells) != len(COLUMNS):
-        return [Problem(where, f"has {len(cells)} cells", f"write {len(COLUMNS)}")]
-    row = dict(zip(COLUMNS, cells, strict=True))
+def _observation(row: dict[str, str], where: str) -> Observation | list[Problem]:
     values: dict[str, Any] = dict(row)
     problems: list[Problem] = []
     for name in ("megapixels", "cores", "ram_gib", "swap_gib", "low_gib", "high_gib"):
