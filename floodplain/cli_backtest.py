@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from floodplain.cli_plan import PoolsFile, SettingsFile
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -34,13 +36,8 @@ def backtest(
         bool, typer.Option("--from-cluster", help="Replay the finished pods and Jobs of a cluster.")
     ] = False,
     csv: Annotated[str | None, typer.Option(help="Replay the jobs of a CSV file.", metavar="FILE")] = None,
-    pools: Annotated[
-        str | None,
-        typer.Option(help="Pool documents; default: FLOODPLAIN_POOLS, else an example pool.", metavar="FILE"),
-    ] = None,
-    settings: Annotated[
-        str | None, typer.Option(help="Sizing settings as JSON; default: FLOODPLAIN_SETTINGS.", metavar="FILE")
-    ] = None,
+    pools: PoolsFile = None,
+    settings: SettingsFile = None,
     swap_before: Annotated[
         float | None,
         typer.Option(

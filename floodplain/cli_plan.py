@@ -46,6 +46,15 @@ def _root() -> None:
     """Plan a job before it runs: limit, request and node from what is known about it."""
 
 
+PoolsFile = Annotated[
+    str | None,
+    typer.Option(help="Pool documents; default: FLOODPLAIN_POOLS, else an example pool.", metavar="FILE"),
+]
+SettingsFile = Annotated[
+    str | None, typer.Option(help="Sizing settings as JSON; default: FLOODPLAIN_SETTINGS.", metavar="FILE")
+]
+
+
 @plan.command("odm", epilog=_STATUS)
 def plan_odm(
     images: Annotated[str | None, typer.Option(help="How many images the job reads.", metavar="COUNT")] = None,
@@ -60,13 +69,8 @@ def plan_odm(
     deadline: Annotated[
         str | None, typer.Option(help="After which the job is ended, such as 24h.", metavar="DURATION")
     ] = None,
-    pools: Annotated[
-        str | None,
-        typer.Option(help="Pool documents; default: FLOODPLAIN_POOLS, else an example pool.", metavar="FILE"),
-    ] = None,
-    settings: Annotated[
-        str | None, typer.Option(help="Sizing settings as JSON; default: FLOODPLAIN_SETTINGS.", metavar="FILE")
-    ] = None,
+    pools: PoolsFile = None,
+    settings: SettingsFile = None,
     compatibility: Annotated[
         str | None, typer.Option(help="Size as another planner does: scaleodm.", metavar="PLANNER")
     ] = None,
