@@ -20,6 +20,7 @@ try:
     from floodplain.cli_doctor import STATUS as DOCTOR_STATUS
     from floodplain.cli_doctor import doctor
     from floodplain.cli_plan import plan
+    from floodplain.cli_raster import raster
     from floodplain.cli_serve import serve
 except ModuleNotFoundError as missing:  # the library alone does not bring the command's packages
     raise SystemExit("The command needs typer, rich and boto3: pip install 'floodplain[cli]'") from missing
@@ -39,6 +40,7 @@ catalogue = typer.Typer(help="Instance types with local NVMe.", no_args_is_help=
 app.add_typer(catalogue, name="catalogue")
 app.add_typer(plan, name="plan")
 app.add_typer(serve, name="serve")
+app.add_typer(raster, name="raster")
 app.command("doctor", epilog=DOCTOR_STATUS)(doctor)
 app.command("backtest", epilog=BACKTEST_STATUS)(backtest)
 

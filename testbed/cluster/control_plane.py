@@ -66,6 +66,20 @@ class ControlPlane:
             self.api.must_apply(yaml.safe_load(file.read_text()))
         wait_until("Karpenter's kinds are served", lambda: _established(self.api))
 
+    def wait_until_collected(self, resource: str) -> None:
+        """Until the garbage collector watches a custom resource (such as `nodeclaims`), so that owners wait for it.
+
+        It looks for new kinds every 30 s. An owner deleted in the foreground before that waits for nobody.
+        """
+        manager = self.processes["kube-controller-manager"]
+
+        def watched() -> bool:
+            log = manager.log.read_text(errors="replace")
+            seen = log.find(f"Resource={resource}")
+            return seen >= 0 and "synced garbage collector" in log[seen:]
+
+        wait_until(f"the garbage collector watches {resource}", watched, process=manager, timeout_seconds=90)
+
 
 @contextlib.contextmanager
 def control_plane(state: State, processes: Processes, options: Options | None = None) -> Iterator[ControlPlane]:
@@ -194,6 +208,8 @@ def controller_manager_command(kubeconfig: Path, tokens: Pair, authority: Author
         f"--secure-port={free_port()}",
         # Nodes bring their own addresses.
         "--controllers=*,-node-ipam-controller",
+        # Says which kinds the garbage collector has begun to watch; see `wait_until_collected`.
+        "--vmodule=garbagecollector=2",
     ]
 
 

@@ -1,0 +1,12 @@
+"""`floodplain raster`: estimates from headers, routes, and what a fleet of workers needs. Edge: reads and prints."""
+
+from __future__ import annotations
+
+import typer
+
+raster = typer.Typer(help="Raster work: estimate from headers, route, size workers.", no_args_is_help=True)
+
+
+@raster.callback()
+def _root() -> None:
+    """Raster work: what a warp will hold, and which worker it goes to."""
