@@ -1,0 +1,165 @@
+"""The worker for a history: which layer's peak it is sized for, slots, memory, threshold, cache, and what to beware of.
+
+Pure. The formula is `worker`, the quantile `quantile`, budgets `two_pools`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, pstdev
+
+from floodplain.problem import RuleError
+from floodplain.quantity import MIB
+from floodplain.raster import concurrency
+from floodplain.raster.gdal_cache import lint, pinned
+from floodplain.raster.peaks import LayerPeaks, layer_peaks
+from floodplain.raster.quantile import Quantile, quantile_of
+from floodplain.raster.record import Record
+from floodplain.raster.two_pools import BASELINE_BYTES, CACHE_BYTES, TwoPools, mib
+from floodplain.raster.worker import HEADROOM, WorkerMemory, slot_bytes, slots_within
+
+SLOTS = 8
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is asked of the worker. Bytes; None: it follows from the history, or from the other wishes."""
+
+    slots: int | None = None
+    limit_bytes: int | None = None
+    """Instead of slots: as many as this memory holds."""
+    processes: int | None = 1
+    """None: one for each slot."""
+    baseline_bytes: int | None = None
+    cache_bytes: int = CACHE_BYTES
+    cache_in_marginal_bytes: int = 0
+    headroom: float = HEADROOM
+    agent_bytes: int = 0
+    quantile: float = 0.99
+
+
+@dataclass(frozen=True)
+class SizedWorker:
+    """The answer."""
+
+    layer: str
+    """Whose quantile is the largest."""
+    quantiles: Mapping[str, Quantile]
+    """By layer."""
+    worker: WorkerMemory
+    pools: TwoPools
+    """With a big worker that holds the largest task, with the same headroom."""
+    largest_bytes: int
+    """The largest peak or lower bound of any layer."""
+    gdal_cachemax: str
+    levels: tuple[concurrency.Level, ...]
+    above_threshold: float
+    """Share of all tasks that would go to the big worker."""
+    remarks: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def peak(self) -> Quantile:
+        return self.quantiles[self.layer]
+
+
+def size_worker(records: Sequence[Record], wishes: Wishes | None = None, *, layer: str | None = None) -> SizedWorker:
+    """The worker for these records, of one layer or of the one with the largest quantile.
+
+    Raises RuleError where nothing can be said (no records, an unknown layer, no slot in the memory), and ProblemsError
+    for wrong wishes. Paths of problems are fields of Wishes.
+    """
+    wishes = wishes or Wishes()
+    layers = layer_peaks(records, layer)
+    quantiles = {
+        name: quantile_of(found.values, found.bounds, quantile=wishes.quantile) for name, found in layers.items()
+    }
+    of = max(quantiles, key=lambda name: quantiles[name].bytes)
+    worker = _worker(layers[of], quantiles[of], wishes)
+    largest = max(task.bytes for found in layers.values() for task in found.tasks)
+    big = slot_bytes(max(largest, quantiles[of].bytes), 0, wishes.headroom)
+    pools = worker.pools(_whole_mib(worker.baseline_bytes + worker.cache_bytes + worker.agent_bytes + big))
+    if wishes.limit_bytes is not None:
+        pools = replace(pools, small_limit_bytes=wishes.limit_bytes)
+    tasks = [task for found in layers.values() for task in found.tasks]
+    levels = concurrency.levels(record for record in records if record.layer == of)
+    return SizedWorker(
+        layer=of,
+        quantiles=quantiles,
+        worker=worker,
+        pools=pools,
+        largest_bytes=largest,
+        gdal_cachemax=pinned(worker.cache_bytes),
+        levels=levels,
+        above_threshold=sum(task.bytes > pools.threshold_bytes for task in tasks) / len(tasks),
+        remarks=tuple(f"{name}: {remark}" for name, found in layers.items() for remark in found.remarks),
+        warnings=(*_warnings(quantiles[of], layers[of], pools, wishes), *concurrency.warnings(levels)),
+    )
+
+
+def _worker(peaks: LayerPeaks, peak: Quantile, wishes: Wishes) -> WorkerMemory:
+    baseline = wishes.baseline_bytes or peaks.baseline_bytes or BASELINE_BYTES
+    known = peaks.values
+    proto = WorkerMemory(
+        marginal_bytes=peak.bytes,
+        slots=wishes.slots or SLOTS,
+        processes=1,
+        baseline_bytes=baseline,
+        cache_bytes=wishes.cache_bytes,
+        cache_in_marginal_bytes=wishes.cache_in_marginal_bytes,
+        headroom=wishes.headroom,
+        agent_bytes=wishes.agent_bytes,
+        mean_bytes=fmean(known) if known and not peaks.bounds else None,
+        deviation_bytes=pstdev(known) if known and not peaks.bounds else None,
+    )
+    slots = proto.slots
+    if wishes.limit_bytes is not None:
+        slots = slots_within(
+            wishes.limit_bytes,
+            proto.slot_bytes,
+            processes=wishes.processes,
+            baseline_bytes=baseline,
+            cache_bytes=wishes.cache_bytes,
+            agent_bytes=wishes.agent_bytes,
+        )
+        if slots == 0:
+            processes = wishes.processes or 1
+            needed = replace(proto, slots=processes, processes=processes).bytes
+            raise RuleError(
+                f"holds no slot: {_tasks(processes)} of {peak.name} {mib(peak.bytes)} need {mib(needed)}",
+                "give more memory or a smaller cache, or send more tasks to the big pool",
+                ("limit_bytes",),
+                wishes.limit_bytes,
+            )
+    return replace(proto, slots=slots, processes=wishes.processes or slots)
+
+
+def _tasks(processes: int) -> str:
+    return "a process and a task" if processes == 1 else f"{processes} processes with a task each,"
+
+
+def _warnings(peak: Quantile, peaks: LayerPeaks, pools: TwoPools, wishes: Wishes) -> list[str]:
+    said = []
+    if peak.at_least:
+        said.append(
+            f"the true p{peak.quantile * 100:g} is not known: measure again with more memory for a task than "
+            f"{mib(peak.bytes)}, and take the figures below for the least"
+        )
+    if not peaks.values:
+        said.append("no task ended within its memory: there are only lower bounds")
+    if wishes.baseline_bytes is None and peaks.baseline_bytes is None:
+        said.append(
+            f"no record has a baseline: {mib(BASELINE_BYTES)} a process are assumed; give yours with --baseline"
+        )
+    cache = lint(
+        pinned(wishes.cache_bytes),
+        pools.small_limit_bytes,
+        limit_bytes=pools.small_limit_bytes,
+        processes=pools.processes,
+    )
+    return [*said, *(str(problem) for problem in cache)]
+
+
+def _whole_mib(count: int) -> int:
+    return -(-count // MIB) * MIB
