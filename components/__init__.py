@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .pool_args import SwapPoolArgs
     from .sizing_service import SizingService, SizingServiceArgs
     from .swap_node_pool import SwapNodePool, SwapNodePoolArgs
+    from .worker_args import WorkersArgs
+    from .worker_pools import WorkerPools, WorkerPoolsArgs
 
 _HOMES = {
     "ClusterArgs": "cluster_args",
@@ -33,6 +35,9 @@ _HOMES = {
     "SwapNodePool": "swap_node_pool",
     "SwapNodePoolArgs": "swap_node_pool",
     "SwapPoolArgs": "pool_args",
+    "WorkerPools": "worker_pools",
+    "WorkerPoolsArgs": "worker_pools",
+    "WorkersArgs": "worker_args",
 }
 
 __all__ = [  # noqa: RUF022 in the order of the docs
@@ -46,9 +51,12 @@ __all__ = [  # noqa: RUF022 in the order of the docs
     "GuardrailsArgs",
     "SizingService",
     "SizingServiceArgs",
+    "WorkerPools",
+    "WorkerPoolsArgs",
     "Platform",
     "PlatformArgs",
     "SwapPoolArgs",
+    "WorkersArgs",
     "ClusterArgs",
     "PlacedClusterArgs",
 ]

@@ -12,12 +12,12 @@ from pulumi.provider.server import ComponentInitError
 
 from floodplain import __version__
 
-from . import Controllers, Guardrails, KarpenterController, Platform, SizingService, SwapNodePool
+from . import Controllers, Guardrails, KarpenterController, Platform, SizingService, SwapNodePool, WorkerPools
 from .arguments import property_errors
 from .package_inputs import input_problems
 
 PACKAGE = "floodplain"
-COMPONENTS = [SwapNodePool, KarpenterController, Controllers, Guardrails, SizingService, Platform]
+COMPONENTS = [SwapNodePool, KarpenterController, Controllers, Guardrails, SizingService, WorkerPools, Platform]
 """Every component that the package offers, in the order of the docs."""
 
 

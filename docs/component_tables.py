@@ -21,6 +21,7 @@ PAGES = {
     "Controllers": "controllers",
     "Guardrails": "guardrails",
     "SizingService": "sizing-service",
+    "WorkerPools": "worker-pools",
     "Platform": "platform",
 }
 """Component to the page that describes it, in the order of the docs."""

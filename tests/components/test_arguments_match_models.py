@@ -25,6 +25,8 @@ from components.sizing_installation import SizingInstallation
 from components.sizing_service import SizingServiceArgs
 from components.swap_node_pool import SwapNodePoolArgs
 from components.swap_pool import SwapNodePoolSettings
+from components.worker_pools import WorkerPoolsArgs
+from components.worker_settings import WorkerPoolsSettings
 
 # Arguments that other resources may compute are the component's own business, not the model's.
 SWAP_NODE_POOL_INPUTS = frozenset({"node_role_name", "subnet_ids", "security_group_ids"})
@@ -35,6 +37,7 @@ PAIRS: dict[str, tuple[Any, type[BaseModel], frozenset[str]]] = {
     "Controllers": (ControllersArgs, ControllersSettings, frozenset()),
     "Guardrails": (GuardrailsArgs, GuardrailsSettings, frozenset()),
     "SizingService": (SizingServiceArgs, SizingInstallation, frozenset()),
+    "WorkerPools": (WorkerPoolsArgs, WorkerPoolsSettings, frozenset()),
     "Platform": (PlatformArgs, PlatformSettings, frozenset({"kubeconfig"})),
 }
 
