@@ -34,7 +34,7 @@ class Method(StrEnum):
 class Record(BaseModel):
     """Bytes throughout. Unknown keys are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     layer: str
     """The kind of task: peaks of one layer are compared with each other."""
@@ -44,6 +44,9 @@ class Record(BaseModel):
     """`peak_bytes` less `baseline_bytes`."""
     baseline_bytes: Annotated[int, Field(ge=0)] = 0
     """Resident before the task, after imports and a warm-up."""
+    before_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Resident just before this task; what lies above `baseline_bytes` earlier tasks of the process left behind, so
+    that the task's own share is between `peak_bytes - before_bytes` and `marginal_bytes`."""
     swap_peak_bytes: Annotated[int, Field(ge=0)] = 0
     censored: bool = False
     """The true demand is at least this: it was killed, or part of it lay in swap, or the cgroup stood at its limit."""

@@ -1,0 +1,225 @@
+"""Which tasks have begun and not ended, so that one killed for memory is not missing from the history. Edge: files.
+
+A killed task reports nothing itself, and a history without it is biased low. So each process notes what it is at in a
+file of its own in the folder HISTORY.open, and holds a lock on that file as long as it lives. Who finds a file with a
+task and without a holder writes what is known: the task needed more than the limit of its slot.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from floodplain.raster.cgroup_memory import Cgroup, own_cgroup
+from floodplain.raster.history_file import append
+from floodplain.raster.record import Method, Outcome, Record
+
+_LONGEST_BYTES = 64 << 10
+
+
+@dataclass(frozen=True)
+class Start:
+    """A task that has begun."""
+
+    layer: str
+    pid: int
+    boot: str
+    """Of the machine, since it last booted."""
+    cgroup: str
+    oom_kills: int | None
+    """Kills for memory that the cgroup had counted by then."""
+    baseline_bytes: int = 0
+    task: str | None = None
+    slot_limit_bytes: int | None = None
+    estimate_bytes: int | None = None
+    source_bytes: int | None = None
+    concurrent: int = 1
+
+
+class Unknown(StrEnum):
+    """What is made of a task whose process is gone, where nothing says why."""
+
+    KILLED = "killed"
+    """For memory: in a cluster the usual reason that a whole container is gone and started again on its machine."""
+    DROPPED = "dropped"
+
+
+def why_memory(
+    start: Start, *, status: int | None, boot: str, cgroup: str, oom_kills: int | None, unknown: Unknown
+) -> bool:
+    """Whether a task whose process is gone was killed for memory. Pure.
+
+    `status` as of subprocess and multiprocessing (-9), or as a shell and Kubernetes say it (137), if it is known; the
+    others are of now. In this order: the status, a machine that booted since, kills that the same cgroup counted since.
+    """
+    if status is not None:
+        return status in (-9, 137)
+    if start.boot != boot:
+        return False
+    if start.cgroup == cgroup and start.oom_kills is not None and oom_kills is not None:
+        return oom_kills > start.oom_kills
+    return unknown is Unknown.KILLED
+
+
+def lower_bound(start: Start) -> Record:
+    """What is known of a task that was killed for memory: it needed more than its slot has. Pure.
+
+    Without a slot limit no more is known than that it held the baseline.
+    """
+    peak = max(start.slot_limit_bytes or 0, start.baseline_bytes)
+    return Record(
+        layer=start.layer,
+        peak_bytes=peak,
+        marginal_bytes=peak - start.baseline_bytes,
+        baseline_bytes=start.baseline_bytes,
+        censored=True,
+        outcome=Outcome.KILLED,
+        method=Method.NONE,
+        concurrent=start.concurrent,
+        estimate_bytes=start.estimate_bytes,
+        slot_limit_bytes=start.slot_limit_bytes,
+        source_bytes=start.source_bytes,
+        task=start.task,
+    )
+
+
+class OpenTasks:
+    """What this process is at, for one history. Safe in threads. Raises OSError where files cannot be written."""
+
+    def __init__(self, history: str | Path) -> None:
+        folder = folder_of(history)
+        folder.mkdir(exist_ok=True)
+        self._starts: dict[object, Start] = {}
+        self._guard = threading.Lock()
+        while True:
+            self._path = folder / f"{os.getpid()}-{uuid4().hex[:12]}"
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            _ours.add(self._path.name)
+            if _locked(self._file):
+                break
+            os.close(self._file)  # Somebody took it for one that was left, and removes it.
+
+    def begun(self, key: object, start: Start) -> None:
+        with self._guard:
+            self._starts[key] = start
+            self._write()
+
+    def ended(self, key: object) -> None:
+        with self._guard:
+            self._starts.pop(key, None)
+            self._write()
+
+    def close(self) -> None:
+        """Also when tasks are open: then nobody will miss them."""
+        _ours.discard(self._path.name)
+        self._path.unlink(missing_ok=True)
+        os.close(self._file)
+
+    def _write(self) -> None:
+        # One write: whoever reads takes the first line, whatever an earlier, longer one left behind it.
+        os.pwrite(self._file, json.dumps([asdict(start) for start in self._starts.values()]).encode() + b"\n", 0)
+
+
+_ours: set[str] = set()
+"""A lock of fcntl is lost when its own process opens and closes the file once more: ours are never looked at."""
+os.register_at_fork(after_in_child=_ours.clear)
+
+
+def folder_of(history: str | Path) -> Path:
+    """Where the tasks that are open lie beside a history."""
+    return Path(f"{os.fspath(history)}.open")
+
+
+def close_open_tasks(
+    history: str | Path, statuses: Mapping[int, int] | None = None, unknown: Unknown = Unknown.KILLED
+) -> list[Record]:
+    """Append a lower bound for each task that was killed for memory; the records that were appended.
+
+    `statuses` has exit statuses of processes by their id, of whoever supervised them. Tasks that are still worked at,
+    here or in another process, are left alone. Raises OSError.
+    """
+    group = own_cgroup()
+    now: dict[str, Any] = {
+        "boot": boot(),
+        "cgroup": _identity(group),
+        "oom_kills": group.oom_kills() if group else None,
+    }
+    records: list[Record] = []
+    for starts in _left(history):
+        for start in starts:
+            status = (statuses or {}).get(start.pid)
+            if why_memory(start, status=status, unknown=unknown, **now):
+                records.append(lower_bound(start))
+                append(history, records[-1])
+    return records
+
+
+def _left(history: str | Path) -> Iterator[list[Start]]:
+    """What the processes that are gone were at; each is removed once it is taken."""
+    with contextlib.suppress(FileNotFoundError):
+        for path in sorted(folder_of(history).iterdir()):
+            if path.name in _ours:
+                continue
+            try:
+                file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
+            try:
+                # Without a link somebody else has just taken it.
+                if _locked(file) and os.fstat(file).st_nlink:
+                    yield _starts(os.pread(file, _LONGEST_BYTES, 0))
+                    path.unlink(missing_ok=True)
+            finally:
+                os.close(file)
+
+
+def _starts(content: bytes) -> list[Start]:
+    try:
+        return [Start(**one) for one in json.loads(content.partition(b"\n")[0] or b"[]")]
+    except (ValueError, TypeError):
+        return []
+
+
+def _locked(file: int) -> bool:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return os.fstat(file).st_nlink > 0
+
+
+def start_of(layer: str, **known: Any) -> Start:
+    """A start of this process, now."""
+    group = _group()
+    kills = group.oom_kills() if group else None
+    return Start(layer, os.getpid(), boot(), _identity(group), kills, **known)
+
+
+@cache
+def boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+_group = cache(own_cgroup)
+
+
+@cache
+def _identity(group: Cgroup | None) -> str:
+    """A container that is started again has the same path and another folder."""
+    try:
+        return f"{group.folder}:{group.folder.stat().st_ino}" if group else ""
+    except OSError:
+        return ""
