@@ -82,7 +82,7 @@ benchmark: setup
 lock: setup
 	@for name in bootstrap dev; do \
 	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
-	@for name in program service; do \
+	@for name in program service raster; do \
 	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$name.in -c requirements/dev.txt -o requirements/$$name.txt; done
 	@cp requirements/program.txt components/requirements.txt
 

@@ -3,10 +3,13 @@ mirror; nothing of ours is in it."""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from testbed.engine_error import EngineError
@@ -99,3 +102,11 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(cache: Path) -> Iterator[None]:
+    """Nobody else makes anything in this cache meanwhile."""
+    with (cache / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -6,14 +6,11 @@ on a second disk, see `instance`.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +19,7 @@ from testbed.engine_error import EngineError
 from testbed.engines.toolchain import go
 from testbed.engines.trouble import explained
 from testbed.engines.where import cache_folder
-from testbed.node.base_system import base_system, remove, require_root, require_tool
+from testbed.node.base_system import base_system, locked, remove, require_root, require_tool
 from testbed.node.base_system import key as base_key
 from testbed.node.container_images import EATER, PAUSE, layout, references
 
@@ -78,7 +75,7 @@ def build_image(cache: Path | None = None) -> Image:
     if not folder.is_dir():
         require_root("making the node image")
         cache.mkdir(parents=True, exist_ok=True)
-        with _lock(cache):
+        with locked(cache):
             if not folder.is_dir():
                 _make(cache, folder, binaries)
     folder.touch()
@@ -176,10 +173,3 @@ def _run(*command: str) -> None:
     if done.returncode:
         said = done.stderr.strip()[-800:]
         raise EngineError(f"node image: `{' '.join(command[:3])} ...` ended with status {done.returncode}: {said}")
-
-
-@contextmanager
-def _lock(cache: Path) -> Iterator[None]:
-    with (cache / "lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

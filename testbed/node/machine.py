@@ -51,6 +51,13 @@ class Machine:
             raise self._error(f"status {done.returncode} of: {command}\n{(done.stdout + done.stderr).strip()[-1500:]}")
         return done.stdout.rstrip("\n")
 
+    def unpack(self, archive: bytes, folder: str) -> None:
+        """Put the files of a tar archive into a folder of it, which is made."""
+        command = f"mkdir -p {folder} && tar -x --no-same-owner -C {folder}"
+        done = subprocess.run([*self._ssh, command], input=archive, capture_output=True, timeout=120)
+        if done.returncode:
+            raise self._error(f"status {done.returncode} of: {command}\n{done.stderr.decode(errors='replace')[-1500:]}")
+
     def answers(self) -> bool:
         """Whether a command can be run in it."""
         return subprocess.run([*self._ssh, "true"], capture_output=True).returncode == 0
@@ -122,11 +129,13 @@ def boot(
     instance: Instance | None = None,
     cpus: int = 2,
     allow_reboot: bool = False,
+    packages: Path | None = None,
     name: str = "machine",
 ) -> Machine:
     """Start a machine with these bytes as its user data, and return at once: call one of its `wait_until_...` next.
 
     `disks` are the sizes of its NVMe instance store in bytes; the files are sparse and new, as an instance's are.
+    `packages` is a disk of `python_packages`, which it finds as `qemu.PACKAGES` and may not write to.
     `name` tells its files and its log apart from those of other machines in the same testbed. The control plane must
     have `instance.node_name` among its `kubelet_hosts` for logs and exec. A Node object of that name is removed first.
     """
@@ -147,7 +156,9 @@ def boot(
     )
     (folder / "metadata.img").write_bytes(metadata + bytes(-len(metadata) % 512))
     stores = [_sparse(folder / f"nvme{number}.img", size) for number, size in enumerate(disks)]
-    hardware = Hardware(cpus, memory_mib, folder / "metadata.img", stores, free_port(), kubelet_port, allow_reboot)
+    hardware = Hardware(
+        cpus, memory_mib, folder / "metadata.img", stores, free_port(), kubelet_port, allow_reboot, packages
+    )
     node_path = f"/api/v1/nodes/{instance.node_name}"
     if control_plane.api.find(node_path):
         control_plane.api.delete(node_path)

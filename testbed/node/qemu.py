@@ -12,12 +12,14 @@ from pathlib import Path
 from testbed.node.image import Image
 
 QEMU = "qemu-system-x86_64"
+PACKAGES = "/dev/vdc"
 KERNEL_ARGUMENTS = "root=/dev/vda rw console=ttyS0 loglevel=4 mitigations=off systemd.show_status=no TERM=dumb"
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """A machine to be run. `disks` are raw files that appear as NVMe instance store."""
+    """A machine to be run. `disks` are raw files that appear as NVMe instance store; `packages`, if given, is a disk
+    that is only read, the machine's `PACKAGES`."""
 
     cpus: int
     memory_mib: int
@@ -26,6 +28,7 @@ class Hardware:
     ssh_port: int
     kubelet_port: int
     allow_reboot: bool = False
+    packages: Path | None = None
 
 
 def command(image: Image, hardware: Hardware, accelerator: str) -> list[str]:
@@ -41,6 +44,8 @@ def command(image: Image, hardware: Hardware, accelerator: str) -> list[str]:
     arguments += ["-kernel", str(image.kernel), "-initrd", str(image.initrd), "-append", KERNEL_ARGUMENTS]
     arguments += ["-drive", f"if=virtio,file={_file(image.disk)},format=raw,snapshot=on,cache=unsafe"]
     arguments += ["-drive", f"if=virtio,file={_file(hardware.metadata)},format=raw,readonly=on"]
+    if hardware.packages:
+        arguments += ["-drive", f"if=virtio,file={_file(hardware.packages)},format=raw,readonly=on"]
     for number, disk in enumerate(hardware.disks):
         arguments += ["-drive", f"if=none,id=store{number},file={_file(disk)},format=raw,cache=unsafe,discard=unmap"]
         arguments += ["-device", f"nvme,drive=store{number},serial=AWS{number:017}"]

@@ -89,6 +89,11 @@ def test_the_image_is_never_written_to_and_the_instance_store_is() -> None:
     ]
 
 
+def test_a_disk_of_packages_comes_after_the_other_two_and_is_only_read() -> None:
+    words = command(IMAGE, hardware(packages=Path("/p/disk.img"), disks=[]), "tcg")
+    assert [word for word in words if "file=" in word][2:] == ["if=virtio,file=/p/disk.img,format=raw,readonly=on"]
+
+
 def test_a_comma_in_a_folders_name_does_not_end_an_option_of_qemu() -> None:
     words = command(IMAGE, hardware(disks=[Path("/s,snapshot=on/0")]), "tcg")
     drive = next(word for word in words if word.startswith("if=none,id=store0"))
