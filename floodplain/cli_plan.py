@@ -30,6 +30,8 @@ _OPTIONS = {
     "images": "--images",
     "options": "--option",
     "megapixels": "--megapixels",
+    "peak": "--peak",
+    "estimate": "--estimate",
     "capacityType": "--capacity-type",
     "deadlineSeconds": "--deadline",
 }
@@ -37,6 +39,7 @@ _REMEDIES = {
     "--megapixels": "write the megapixels of one image, such as 20",
     "--capacity-type": "write spot, on-demand or reserved, or leave it out",
     "--deadline": "write a duration such as 24h, or leave it out",
+    "--estimate": "write a few words, or leave it out",
 }
 plan = typer.Typer(help=_HELP, no_args_is_help=True)
 
@@ -112,6 +115,40 @@ def plan_odm(
             status = _plan_lines(images_file, known, ground)
         else:
             status = _plan_one(workload, ground, chart, as_json=as_json)
+    except FileError as error:
+        typer.echo(str(error), err=True)
+        status = UNREADABLE
+    raise typer.Exit(status)
+
+
+@plan.command("raster", epilog="Exit status: 0 feasible, 3 not feasible, 2 bad input, 1 a file that cannot be read.")
+def plan_raster(
+    peak: Annotated[
+        str,
+        typer.Option(help="The most the container will hold, baseline of the process included.", metavar="QUANTITY"),
+    ],
+    estimate: Annotated[str | None, typer.Option(help="How that was found; only shown.", metavar="TEXT")] = None,
+    capacity_type: Annotated[
+        str | None, typer.Option(help="spot, on-demand or reserved; default: the plan decides.", metavar="TYPE")
+    ] = None,
+    deadline: Annotated[
+        str | None, typer.Option(help="After which the task is ended, such as 1h.", metavar="DURATION")
+    ] = None,
+    pools: PoolsFile = None,
+    settings: SettingsFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
+) -> None:
+    """Plan a raster task whose peak `floodplain raster estimate` has found: limit, request, swap and instance types."""
+    from floodplain.cli_plan_files import FileError
+
+    known, problems = _known(None, None, capacity_type, deadline)
+    if estimate is not None:
+        known["estimate"] = estimate
+    workload, more = _workload({"engine": "raster", "peak": peak, **known})
+    if workload is None or problems:
+        _bad("\n".join([*more, *problems]))
+    try:
+        status = _plan_one(workload, _ground(pools, settings, None, None), None, as_json=as_json)
     except FileError as error:
         typer.echo(str(error), err=True)
         status = UNREADABLE

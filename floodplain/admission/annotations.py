@@ -26,20 +26,28 @@ ENGINE = f"{PREFIX}engine"
 IMAGES = f"{PREFIX}images"
 OPTIONS = f"{PREFIX}options"
 MEGAPIXELS = f"{PREFIX}megapixels"
+PEAK = f"{PREFIX}peak"
+ESTIMATE = f"{PREFIX}estimate"
 CAPACITY_TYPE = f"{PREFIX}capacity-type"
 DEADLINE = f"{PREFIX}deadline"
 CONTAINER = f"{PREFIX}container"
 PLAN = f"{PREFIX}plan"
 """Written by admission, never by users."""
 
-INPUTS = (ENGINE, IMAGES, OPTIONS, MEGAPIXELS, CAPACITY_TYPE, DEADLINE, CONTAINER)
+INPUTS = (ENGINE, IMAGES, OPTIONS, MEGAPIXELS, PEAK, ESTIMATE, CAPACITY_TYPE, DEADLINE, CONTAINER)
 _FIELDS = {
     "engine": ENGINE,
     "images": IMAGES,
     "options": OPTIONS,
     "megapixels": MEGAPIXELS,
+    "peak": PEAK,
+    "estimate": ESTIMATE,
     "capacityType": CAPACITY_TYPE,
     "deadlineSeconds": DEADLINE,
+}
+_NEEDED = {
+    Engine.ODM.value: (IMAGES, "write how many images the job reads"),
+    Engine.RASTER.value: (PEAK, "write the peak that `floodplain raster annotate` prints, such as 1536Mi"),
 }
 _LONGEST_KEY = 100
 _MOST_STRANGE = 50
@@ -139,6 +147,8 @@ def _workload(asked: _Asked, problems: list[Problem]) -> Workload | None:
     own = [*_missing(asked), *_converted(given, asked)]
     told = {problem.path for problem in own} | {problem.path for problem in asked.problems}
     problems += own
+    # Where the engine is wrong the rest is judged as that of the engine which has such annotations.
+    given.setdefault("engine", Engine.RASTER if PEAK in asked.places and IMAGES not in asked.places else Engine.ODM)
     try:
         workload = Workload.model_validate(given)
     except ValidationError as error:
@@ -155,8 +165,10 @@ def _missing(asked: _Asked) -> Iterator[Problem]:
     if ENGINE not in asked.places:
         others = ", ".join(asked.places)
         yield Problem(asked.place(ENGINE), f"is required beside {others}", f"write {' or '.join(Engine)}")
-    elif IMAGES not in asked.places:
-        yield Problem(asked.place(IMAGES), f"is required beside {ENGINE}", "write how many images the job reads")
+        return
+    key, remedy = _NEEDED.get(asked.values.get(ENGINE, ""), ("", ""))
+    if key and key not in asked.places:
+        yield Problem(asked.place(key), f"is required beside {ENGINE}", remedy)
 
 
 def _converted(given: dict[str, Any], asked: _Asked) -> Iterator[Problem]:

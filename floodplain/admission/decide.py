@@ -27,6 +27,7 @@ from floodplain.sizing.fit import amount
 from floodplain.sizing.plan import Plan
 from floodplain.sizing.planner import make_plan
 from floodplain.sizing.settings import SizingSettings
+from floodplain.sizing.workload import Engine
 
 NO_POOLS = Problem(
     "the pools",
@@ -69,7 +70,7 @@ def decide(
         problem = Problem(base.path("spec", "priorityClassName"), rule, "use another priority class, or none")
         return _told(subject, [problem], reading.warnings, written, mode)
     container = next(one for one in containers(base.spec) if one["name"] == request.container)
-    hidden = unsaid(container, request.workload.options)
+    hidden = unsaid(container, request.workload.options) if request.workload.engine is Engine.ODM else ()
     pod = replace(pod, notes=(*pod.notes, *hidden))
     warnings = (*reading.warnings, *hidden)
     if mode is Mode.OBSERVE:
@@ -150,7 +151,8 @@ def _refused_input(subject: Subject, problems: Sequence[Problem], warnings: tupl
 
 
 def _refused_infeasible(subject: Subject, plan: Plan, warnings: tuple[str, ...]) -> Decision:
-    peak = f"{plan.images} images, a peak of {amount(plan.peak_bytes)}"
+    images = "" if plan.images is None else f"{plan.images} images, "
+    peak = f"{images}a peak of {amount(plan.peak_bytes)}"
     message = f"floodplain has no place for this {subject.kind} ({peak}): {' / '.join(plan.reasons)}"
     if plan.advice:
         message = f"{_short(message)}. What helps: {plan.advice[0]}"

@@ -7,13 +7,14 @@ from typing import Any
 from floodplain.service.workloads import MOST_WORKLOADS
 from floodplain.sizing.odm.options import KINDS
 from floodplain.sizing.plan import MonthlyCost, Plan
-from floodplain.sizing.workload import MOST_IMAGES, CapacityType, Engine
+from floodplain.sizing.workload import LONGEST_ESTIMATE, MOST_IMAGES, CapacityType, Engine
 
 SUMMARY = "Sizes batch jobs by what they will need at their peak."
 DESCRIPTION = (
-    "From the count of a job's images to memory limit and request, the swap that kubelet will grant, and the instance"
-    " types that hold it. All sizes are bytes; CPU is a Kubernetes quantity. Keys of requests may be snake_case or"
-    " camelCase. Whatever is wrong is answered as a list of problems: where, what value, which rule, what to do."
+    "From the count of a job's images, or the estimated peak of a raster task, to memory limit and request, the swap"
+    " that kubelet will grant, and the instance types that hold it. All sizes are bytes; CPU is a Kubernetes quantity."
+    " Keys of requests may be snake_case or camelCase. Whatever is wrong is answered as a list of problems: where, what"
+    " value, which rule, what to do."
 )
 
 _WORKLOAD: dict[str, dict[str, Any]] = {
@@ -27,7 +28,7 @@ _WORKLOAD: dict[str, dict[str, Any]] = {
         "type": "integer",
         "minimum": 1,
         "maximum": MOST_IMAGES,
-        "description": "How many images the job reads.",
+        "description": "How many images the job reads. Required of odm, and of odm alone.",
     },
     "options": {
         "oneOf": [
@@ -47,6 +48,18 @@ _WORKLOAD: dict[str, dict[str, Any]] = {
         "default": None,
         "description": "Megapixels of one image; null if unknown.",
     },
+    "peak": {
+        "type": "string",
+        "description": "Of a raster task: the most its container will hold, baseline of the process included, as a"
+        " Kubernetes quantity. Required of raster, and of raster alone.",
+        "examples": ["1536Mi"],
+    },
+    "estimate": {
+        "type": ["string", "null"],
+        "maxLength": LONGEST_ESTIMATE,
+        "default": None,
+        "description": "How that peak was found, in a few words. Only shown.",
+    },
     "capacity_type": {
         "type": ["string", "null"],
         "enum": [*(one.value for one in CapacityType), None],
@@ -64,7 +77,7 @@ _WORKLOAD: dict[str, dict[str, Any]] = {
 _PLAN = {
     "schema_version": "Version of this shape.",
     "engine": "The program that runs.",
-    "images": "How many images the job reads.",
+    "images": "How many images the job reads, or null for an engine that has no such count.",
     "options": "The options as they were understood, in alphabetical order.",
     "compatibility": "Another planner whose rules were followed, or null.",
     "peak_bytes": "Predicted peak, memory and swap together.",
@@ -111,6 +124,10 @@ EXAMPLES = {
     "one": {
         "summary": "One job",
         "value": {"engine": "odm", "images": 5000, "options": ["dsm"], "megapixels": 20, "capacity_type": "spot"},
+    },
+    "raster": {
+        "summary": "A raster task of a known peak",
+        "value": {"engine": "raster", "peak": "1536Mi", "estimate": "warp chunk 1160Mi, block cache 256Mi"},
     },
     "several": {"summary": "Several jobs", "value": [{"images": 250}, {"images": 1200, "options": "fast-orthophoto"}]},
 }
@@ -178,8 +195,11 @@ def schemas() -> dict[str, Any]:
         },
         "Workload": {
             "type": "object",
-            "description": "One job. Everything but the count may be left out.",
-            "required": ["images"],
+            "description": "One job. Of odm `images` is required, of raster `peak`.",
+            "anyOf": [
+                {"required": ["images"]},
+                {"required": ["engine", "peak"], "properties": {"engine": {"const": Engine.RASTER.value}}},
+            ],
             "additionalProperties": False,
             "properties": _WORKLOAD,
         },

@@ -30,7 +30,7 @@ from floodplain.sizing.chart import style
 from floodplain.sizing.chart_scale import HEIGHT, WIDTH
 from floodplain.sizing.explain import Explanation, explain
 from floodplain.sizing.plan import Plan
-from floodplain.sizing.workload import CapacityType
+from floodplain.sizing.workload import CapacityType, Engine
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -61,7 +61,8 @@ class ShownPlan:
     time_short: str
     feasible: bool
     explanation: Explanation
-    address: str
+    address: str | None
+    """None for a job that the form cannot ask for."""
 
 
 def page_routes(source: PoolsSource, plans: Remembered[Plan], recent: Recent, metrics: ServiceMetrics) -> APIRouter:
@@ -161,5 +162,5 @@ def _shown(one: RecentPlan, priced: bool) -> ShownPlan:
         time_short=at.strftime("%H:%M:%S UTC"),
         feasible=one.plan.feasible,
         explanation=explain(one.plan, priced=priced),
-        address=address_of(one.workload),
+        address=address_of(one.workload) if one.workload.engine is Engine.ODM else None,
     )

@@ -27,6 +27,8 @@ _REMEDIES = {
     "images": f"write a whole number from 1 to {MOST_IMAGES}",
     "options": "write dsm,pc-quality=high or a list of such texts",
     "megapixels": "write the megapixels of one image, such as 20, or leave it out",
+    "peak": "write the task's peak as a quantity, such as 1536Mi",
+    "estimate": "write how the peak was found, or leave it out",
     "capacity_type": f"write {' or '.join(CapacityType)}, or leave it out",
     "deadline_seconds": "write whole seconds, such as 86400, or leave it out",
 }

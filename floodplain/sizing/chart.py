@@ -207,6 +207,8 @@ def _labels(scale: Scale, last: Point) -> Iterable[str]:
 
 
 def _mark(scale: Scale, marked: Plan) -> Iterable[str]:
+    if marked.images is None:
+        return
     x = scale.x(marked.images)
     yield f'<line class="mark" x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{scale.bottom}"/>'
     held = marked.limit_bytes + marked.swap_grant_bytes

@@ -83,11 +83,11 @@ def figures(workload: Workload, pools: Sequence[PoolDocument], settings: SizingS
     def at(images: int) -> Point:
         return _point(workload.model_copy(update={"images": images}), pools, settings)
 
-    least = min(LEAST_IMAGES, workload.images)
-    most = max(MOST_IMAGES, math.ceil(workload.images * 1.2))
+    least = min(LEAST_IMAGES, workload.image_count)
+    most = max(MOST_IMAGES, math.ceil(workload.image_count * 1.2))
     step = math.log(most / least) / _SAMPLES
     counts = {round(least * math.exp(step * number)) for number in range(_SAMPLES + 1)}
-    points = [at(images) for images in sorted({least, most, workload.images, *counts})]
+    points = [at(images) for images in sorted({least, most, workload.image_count, *counts})]
     return Figures(
         points=tuple(points),
         ceilings=_ceilings(pools),
@@ -100,12 +100,12 @@ def _point(workload: Workload, pools: Sequence[PoolDocument], settings: SizingSe
     peak = predict(workload, settings).peak_bytes
     job = Job(workload, peak)
     ours = min((fit(job, pool, settings) for pool in pools), key=_cost)
-    old = size(workload.images, flags_of(workload.options), PROD)
+    old = size(workload.image_count, flags_of(workload.options), PROD)
     theirs = [fit_limit(job, pool, settings, limit=old.limit_bytes, request=old.request_bytes, hot=0) for pool in pools]
     nodes: list[PoolType] = [one.types[0] for one in theirs if one.types]
     node = min(nodes, key=lambda kind: (kind.memory_bytes, kind.vcpu, kind.name), default=None)
     return Point(
-        images=workload.images,
+        images=workload.image_count,
         peak_bytes=peak,
         limit_bytes=ours.limit_bytes,
         held_bytes=ours.limit_bytes + ours.grant_bytes,

@@ -53,7 +53,7 @@ def explain(plan: Plan, *, priced: bool = False) -> Explanation:
         Section("Notes", plan.notes),
     )
     return Explanation(
-        headline=f"{plan.engine.value} of {_images(plan.images)}{options}: {verdict}",
+        headline=f"{plan.engine.value} {_job(plan)}{options}: {verdict}",
         rows=(*_memory_rows(plan), *_place_rows(plan), *_margin_rows(plan), *_cost_rows(plan, priced)),
         sections=tuple(section for section in sections if section.sentences),
     )
@@ -68,8 +68,10 @@ def memory(count: int) -> str:
     return f"{sign}{abs(count // MIB)} MiB"
 
 
-def _images(count: int) -> str:
-    return f"{count:,} image{'' if count == 1 else 's'}"
+def _job(plan: Plan) -> str:
+    if plan.images is None:
+        return f"with a peak of {memory(plan.peak_bytes)}"
+    return f"of {plan.images:,} image{'' if plan.images == 1 else 's'}"
 
 
 def _memory_rows(plan: Plan) -> tuple[Row, ...]:

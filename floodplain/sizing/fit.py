@@ -131,7 +131,7 @@ def capacity_type(
     wanted, threshold = workload.capacity_type, settings.on_demand_from_images
     upgraded = (
         wanted in (None, CapacityType.SPOT)
-        and 0 < threshold <= workload.images
+        and 0 < threshold <= (workload.images or 0)
         and CapacityType.ON_DEMAND.value in offered
         and CapacityType.SPOT.value in offered
     )

@@ -12,10 +12,10 @@ from functools import lru_cache
 
 from floodplain.catalogue import InstanceType, load
 from floodplain.pools import PoolDocument, PoolLimits, PoolType, pool_type
-from floodplain.quantity import GIB, from_bytes
+from floodplain.quantity import GIB, MIB, from_bytes
 from floodplain.sizing.fit import Fit, Job, amount, fit
 from floodplain.sizing.settings import SizingSettings
-from floodplain.sizing.workload import CapacityType, Workload
+from floodplain.sizing.workload import LEAST_PEAK_BYTES, CapacityType, Engine, Workload
 from floodplain.swap import type_fit
 
 _IMAGES_BYTES = 20 * GIB
@@ -39,7 +39,10 @@ def advice(
     for pool in sorted(pools, key=lambda pool: pool.name != best.pool.name):
         for lever in (_request, _limit, _limits_of_pool, _larger_type, _ratio):
             found += [told for told in lever(job, pool, settings) if told not in found]
-    found += _fewer_images(job, pools, settings, peak_of)
+    if job.workload.engine is Engine.RASTER:
+        found += _smaller_task(job, pools, settings)
+    else:
+        found += _fewer_images(job, pools, settings, peak_of)
     return tuple(found) or (
         "no single change makes it fit: split the job, or give it a pool with larger nodes and look again",
     )
@@ -178,8 +181,23 @@ def _fewer_images(
 
     if not taken(1):
         return
-    fits, fails = 1, job.workload.images
+    fits, fails = 1, job.workload.image_count
     while fails - fits > 1:
         middle = (fits + fails) // 2
         fits, fails = (middle, fails) if taken(middle) else (fits, middle)
     yield f"give the job at most {fits} images, or split it"
+
+
+def _smaller_task(job: Job, pools: Sequence[PoolDocument], settings: SizingSettings) -> Iterator[str]:
+    """The largest peak that fits, in whole MiB."""
+
+    def taken(mebibytes: int) -> bool:
+        return any(fit(replace(job, peak_bytes=mebibytes * MIB), pool, settings).feasible for pool in pools)
+
+    fits, fails = LEAST_PEAK_BYTES // MIB, -(-job.peak_bytes // MIB)
+    if not taken(fits):
+        return
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        fits, fails = (middle, fails) if taken(middle) else (fits, middle)
+    yield f"make the task smaller, such as by smaller windows: a peak of up to {amount(fits * MIB)} fits"

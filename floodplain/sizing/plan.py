@@ -34,7 +34,8 @@ class Plan(BaseModel):
 
     schema_version: Literal[1] = 1
     engine: Engine
-    images: int
+    images: int | None
+    """None for an engine that has no count of images."""
     options: tuple[str, ...]
     compatibility: Compatibility | None
 

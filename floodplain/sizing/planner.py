@@ -21,7 +21,7 @@ from floodplain.sizing.prediction import Prediction
 from floodplain.sizing.predictor import predict
 from floodplain.sizing.scaleodm import PROD, flags_of, size
 from floodplain.sizing.settings import Compatibility, SizingSettings
-from floodplain.sizing.workload import Workload
+from floodplain.sizing.workload import Engine, Workload
 from floodplain.swap import hot_bytes
 
 
@@ -44,6 +44,8 @@ def make_plan(
     settings, rest, given = settings or SizingSettings(), rest or PodRest(), given or Given()
     predicted = prediction or predict(workload, settings)
     job = Job(workload, predicted.peak_bytes, rest, given)
+    if settings.compatibility is not None and workload.engine is not Engine.ODM:
+        settings = settings.model_copy(update={"compatibility": None})
     if settings.compatibility is Compatibility.SCALEODM and given.limit_bytes is None:
         return _plan(
             job, predicted, _least([_as_scaleodm(job, pool, settings) for pool in pools]), settings, prices, ()
@@ -63,7 +65,7 @@ def _least(fits: Sequence[Fit]) -> Fit:
 
 
 def _as_scaleodm(job: Job, pool: PoolDocument, settings: SizingSettings) -> Fit:
-    theirs = size(job.workload.images, flags_of(job.workload.options), PROD)
+    theirs = size(job.workload.image_count, flags_of(job.workload.options), PROD)
     hot = hot_bytes(job.peak_bytes, pool.hot_share)
     return fit_limit(job, pool, settings, limit=theirs.limit_bytes, request=theirs.request_bytes, hot=hot)
 
@@ -81,7 +83,8 @@ def _plan(
         notes += [f"as {settings.compatibility.value} does it: {problem}" for problem in reasons if best.types]
         reasons = () if best.types else reasons
     concurrency = None
-    if given.cpu_limit_millicores is not None and workload.options.max_concurrency is None:
+    threads = workload.engine is Engine.ODM
+    if threads and given.cpu_limit_millicores is not None and workload.options.max_concurrency is None:
         concurrency = max(1, math.floor(given.cpu_limit_millicores / 1000))
     return Plan(
         engine=workload.engine,

@@ -419,3 +419,25 @@ def test_whoever_reads_only_the_first_line_gets_it_and_no_traceback(tmp_path: Pa
 def test_the_example_pool_holds_what_it_says() -> None:
     plan = Plan.model_validate_json(run("--images", "40", "--json").stdout)
     assert (plan.pool, plan.runtime_class, plan.limit_bytes < GIB * 64) == ("example", "floodplain-example", True)
+
+
+def run_raster(*arguments: str) -> tuple[int, str, list[str]]:
+    env = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", **OF_THE_ENVIRONMENT}
+    result = CliRunner().invoke(app, ("plan", "raster", *arguments), env=env)
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.stdout, result.stderr.splitlines()
+
+
+def test_a_raster_task_is_planned_for_its_peak() -> None:
+    task = Workload(engine="raster", peak="3Gi", estimate="warp chunk 2Gi", deadline_seconds=3600)
+    plan = make_plan(task, [default_pool()])
+    arguments = ("--peak", "3Gi", "--estimate", "warp chunk 2Gi", "--deadline", "1h")
+    assert run_raster(*arguments, "--json") == (0, plan.model_dump_json(indent=2) + "\n", [EXAMPLE])
+    assert run_raster(*arguments)[1].startswith("raster with a peak of 3.0 GiB: fits pool example\n")
+
+
+def test_what_is_wrong_with_a_raster_task_is_told_by_the_names_of_the_options() -> None:
+    peak = "--peak: '1500' is less than 1Mi, which every process holds; write the unit too, such as 1536Mi"
+    deadline = "--deadline: '2 days' is not a duration; write 48h"
+    assert run_raster("--peak", "1500", "--deadline", "2 days") == (2, "", [peak, deadline])
+    assert run_raster("--peak", "9Ti")[0] == 3

@@ -46,8 +46,8 @@ def _confidence(workload: Workload) -> tuple[Confidence, str]:
     if beyond:
         return Confidence.LOW, f"beyond what has been observed: {'; '.join(beyond)}"
     counts = _counts()
-    above = counts[bisect_left(counts, workload.images)]
-    place = bisect_right(counts, workload.images)
+    above = counts[bisect_left(counts, workload.image_count)]
+    place = bisect_right(counts, workload.image_count)
     if not place:
         return Confidence.MEDIUM, f"fewer images than the smallest job observed, which had {above:,}"
     below = counts[place - 1]
@@ -59,11 +59,11 @@ def _unobserved(workload: Workload) -> list[str]:
     """In which ways nobody has reported a job like this."""
     options, largest = workload.options, _counts()[-1]
     found = []
-    if workload.images > largest:
-        found.append(f"{workload.images:,} images, and the largest job had {largest:,}")
+    if workload.image_count > largest:
+        found.append(f"{workload.image_count:,} images, and the largest job had {largest:,}")
     if workload.megapixels is not None and workload.megapixels > 1.1 * _largest_megapixels():
         found.append(f"{workload.megapixels:g} megapixels, and the largest images had {_largest_megapixels():.0f}")
-    if submodel_images(workload) < workload.images:
+    if submodel_images(workload) < workload.image_count:
         found.append("no split job was reported")
     if options.pc_quality in (Quality.ULTRA, Quality.LOWEST) and not options.fast_orthophoto:
         found.append(f"no job with pc-quality={options.pc_quality} was reported")
@@ -71,7 +71,7 @@ def _unobserved(workload: Workload) -> list[str]:
 
 
 def _notes(workload: Workload, peak: float) -> tuple[str, ...]:
-    options, images = workload.options, workload.images
+    options, images = workload.options, workload.image_count
     found = []
     if workload.megapixels is None:
         found.append(f"{ASSUMED_MEGAPIXELS:g} megapixels an image are assumed; say how many where they are others")

@@ -65,7 +65,7 @@ def peak_gib(workload: Workload, constants: Constants = FITTED) -> float:
     size = math.pow(max(megapixels, SMALLEST_MEGAPIXELS) / ASSUMED_MEGAPIXELS, MEGAPIXELS_POWER)
     factor = max(_dense_factor(options, constants), SURFACE_SHARE if options.dsm or options.dtm else 0.0)
     part = _table_gib(submodel_images(workload), constants) * factor
-    whole = _table_gib(workload.images, constants) * WHOLE_SHARE
+    whole = _table_gib(workload.image_count, constants) * WHOLE_SHARE
     return max(max(part, whole) * size, _features_gib(workload, megapixels), FLOOR_GIB)
 
 
@@ -73,10 +73,10 @@ def submodel_images(workload: Workload) -> int:
     """Images that are worked on at a time: all of them, unless the job is split."""
     split = workload.options.split
     if split is None:
-        return workload.images
+        return workload.image_count
     overlap = workload.options.split_overlap
     share = OVERLAP_SHARE * (OVERLAP_METERS if overlap is None else overlap) / OVERLAP_METERS
-    return min(workload.images, math.ceil(split * (1 + share)))
+    return min(workload.image_count, math.ceil(split * (1 + share)))
 
 
 def _table_gib(images: int, constants: Constants) -> float:
@@ -98,5 +98,5 @@ def _features_gib(workload: Workload, megapixels: float) -> float:
         return 0.0
     if options.resize_to is not None and options.resize_to > 0:
         megapixels = min(megapixels, options.resize_to**2 * 0.75 / 1e6)
-    threads = min(workload.images, options.max_concurrency or ASSUMED_THREADS)
+    threads = min(workload.image_count, options.max_concurrency or ASSUMED_THREADS)
     return FEATURE_GIB_PER_THREAD * threads * megapixels / ASSUMED_MEGAPIXELS

@@ -8,6 +8,8 @@ from typing import Any
 
 ODM = {"floodplain.dev/engine": "odm", "floodplain.dev/images": "500"}
 
+RASTER = {"floodplain.dev/engine": "raster", "floodplain.dev/peak": "1536Mi"}
+
 
 def container(name: str = "process", **resources: Mapping[str, str]) -> dict[str, Any]:
     """A container; `requests` and `limits` as given."""

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from floodplain.admission.annotations import INPUTS, Reading, Request, read
 from floodplain.admission.subject import Kind, Subject
 from floodplain.sizing.odm.options import OdmOptions, Quality
-from floodplain.sizing.workload import CapacityType, Workload
-from tests.floodplain.admission.objects import ODM, container, job, pod, sidecar
+from floodplain.sizing.workload import CapacityType, Engine, Workload
+from tests.floodplain.admission.objects import ODM, RASTER, container, job, pod, sidecar
 
 
 def of_pod(*containers: Any, annotations: Any = None, recorded: str | None = None, **spec: Any) -> Reading:
@@ -81,7 +81,7 @@ def test_a_job_that_contradicts_itself_is_told_both_places() -> None:
     [
         (
             {"engine": None},
-            "[engine]: is required beside floodplain.dev/images; write odm",
+            "[engine]: is required beside floodplain.dev/images; write odm or raster",
         ),
         (
             {"engine": "omd"},
@@ -89,7 +89,7 @@ def test_a_job_that_contradicts_itself_is_told_both_places() -> None:
         ),
         (
             {"engine": ""},
-            "[engine]: '' is no engine that can be sized; write odm",
+            "[engine]: '' is no engine that can be sized; write odm or raster",
         ),
         (
             {"images": None},
@@ -175,6 +175,55 @@ def test_one_fault_is_told_with_annotation_value_rule_and_remedy(changes: dict[s
     assert len(problems) == 1
     told_of = problems[0].replace("metadata.annotations[floodplain.dev/", "[")
     assert told_of.startswith(wanted.removesuffix("...")) if wanted.endswith("...") else told_of == wanted
+
+
+def test_a_raster_task_carries_its_peak() -> None:
+    annotations = {**RASTER, "floodplain.dev/estimate": "warp chunk 1Gi", "floodplain.dev/deadline": "1h"}
+    workload = Workload(engine=Engine.RASTER, peak="1536Mi", estimate="warp chunk 1Gi", deadline_seconds=3600)
+    assert of_pod(annotations=annotations) == Reading(Request(workload, "process"))
+    assert workload.peak_bytes == 1536 << 20
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted"),
+    [
+        (
+            {"peak": None},
+            "[peak]: is required beside floodplain.dev/engine; write the peak that `floodplain raster annotate`"
+            " prints, such as 1536Mi",
+        ),
+        ({"engine": None}, "[engine]: is required beside floodplain.dev/peak; write odm or raster"),
+        ({"engine": "rastr"}, "[engine]: 'rastr' is no engine that can be sized; did you mean `raster`?"),
+        ({"peak": "1.5 GB"}, "[peak]: '1.5 GB' is not a quantity; write 1.5G (decimal) or 1.5Gi (binary)"),
+        ({"peak": ""}, "[peak]: '' is not a quantity; write a number with a Kubernetes suffix, such as 16Gi, 500M"),
+        ({"peak": "-2Gi"}, "[peak]: '-2Gi' is negative; write zero or more"),
+        ({"peak": "9Ei"}, "[peak]: '9Ei' is above 2^63 - 1, the largest quantity of Kubernetes; write less"),
+        ({"peak": "nan"}, "[peak]: 'nan' is not a quantity"),
+        ({"peak": "1500"}, "[peak]: '1500' is less than 1Mi, which every process holds; write the unit too, such as"),
+        ({"peak": "0"}, "[peak]: '0' is less than 1Mi, which every process holds; write the unit too, such as 1536Mi"),
+        (
+            {"peak": "1536m"},
+            "[peak]: '1536m' is not a whole number of bytes; `m` means a thousandth: write 1536M (decimal) or 1536Mi",
+        ),
+        ({"images": "500"}, "[images]: '500' does not go with engine raster; leave it out, or set engine to odm"),
+        ({"options": "dsm"}, "[options]: 'dsm' does not go with engine raster; leave it out, or set engine to odm"),
+        ({"megapixels": "20"}, "[megapixels]: '20' does not go with engine raster; leave it out, or set engine to odm"),
+        ({"estimate": "x" * 501}, "[estimate]: 'xxx"),
+        ({"estimate": "a\nb"}, "[estimate]: 'a\\nb' has the control character U+000A; remove it"),
+    ],
+)
+def test_one_fault_of_a_raster_task_is_told_likewise(changes: dict[str, Any], wanted: str) -> None:
+    given = {**RASTER, **{f"floodplain.dev/{name}": value for name, value in changes.items()}}
+    problems = told(of_pod(annotations={key: value for key, value in given.items() if value is not None}))
+    assert len(problems) == 1
+    assert problems[0].replace("metadata.annotations[floodplain.dev/", "[").startswith(wanted)
+
+
+@pytest.mark.parametrize("field", ["peak", "estimate"])
+def test_a_job_of_odm_carries_no_peak(field: str) -> None:
+    (problem,) = told(of_pod(annotations={**ODM, f"floodplain.dev/{field}": "2Gi"}))
+    place = f"metadata.annotations[floodplain.dev/{field}]"
+    assert problem == f"{place}: '2Gi' does not go with engine odm; leave it out, or set engine to raster"
 
 
 def test_all_faults_are_told_at_once() -> None:
@@ -296,7 +345,9 @@ anything = st.recursive(
 keys = st.sampled_from([*INPUTS, "floodplain.dev/image", "floodplain.dev/plan", "floodplain.dev/", "x"])
 
 
-@given(annotations=st.dictionaries(keys, anything | st.sampled_from(["odm", "500", "dsm", "1h", "spot", "20"])))
+@given(
+    annotations=st.dictionaries(keys, anything | st.sampled_from(["odm", "raster", "500", "dsm", "1h", "spot", "2Gi"]))
+)
 def test_any_annotations_are_read_or_told(annotations: dict[str, Any]) -> None:
     reading = of_pod(annotations=annotations)
     asked = any(key in annotations for key in INPUTS)

@@ -15,7 +15,7 @@ from floodplain.sizing.plan import Plan
 from floodplain.sizing.settings import Compatibility, Placement, SizingSettings
 from floodplain.swap import request_bytes
 from tests.floodplain.admission.api_server import POOLS, enforce, patched
-from tests.floodplain.admission.objects import ODM, container, job, pod
+from tests.floodplain.admission.objects import ODM, RASTER, container, job, pod
 from tests.floodplain.sizing.example_pools import pool
 
 PLAN = "floodplain.dev/plan"
@@ -401,3 +401,29 @@ def test_bad_input_of_any_length_is_told_in_bounds() -> None:
     assert len(text) < 4096
     assert json.loads(text)["problems"][-1].startswith("and 14")
     assert len(enforce(bad).message) == 2000
+
+
+def test_a_raster_task_is_sized_for_the_peak_it_carries() -> None:
+    before = pod(annotations={**RASTER, "floodplain.dev/estimate": "warp chunk 1Gi, block cache 256Mi"})
+    decision = enforce(before)
+    plan = plan_of(decision)
+    assert (plan.engine, plan.images, plan.peak_bytes) == ("raster", None, 1536 * MIB)
+    assert plan.peak_source == "an estimate that came with the job: warp chunk 1Gi, block cache 256Mi"
+    after = patched(before, decision)
+    assert after["spec"]["containers"][0]["resources"]["limits"]["memory"] == from_bytes(plan.limit_bytes)
+    assert "images" not in record_of(after)["plan"]
+
+
+def test_a_raster_tasks_container_gets_no_option_of_odm() -> None:
+    odm = {**container(limits={"cpu": "2"}), "image": "opendronemap/odm:3.5.6", "args": ["--dsm", "map"]}
+    before = pod(odm, annotations=RASTER)
+    decision = enforce(before)
+    assert patched(before, decision)["spec"]["containers"][0]["args"] == ["--dsm", "map"]
+    assert (decision.outcome, decision.warnings) == (Outcome.SIZED, ())
+
+
+def test_a_raster_task_above_every_node_is_refused_with_its_peak_and_the_largest_that_fits() -> None:
+    decision = enforce(pod(annotations={**RASTER, "floodplain.dev/peak": "9Ti"}))
+    assert decision.outcome is Outcome.REFUSED_INFEASIBLE
+    assert "floodplain has no place for this Pod (a peak of 9216.0 GiB)" in decision.message
+    assert plan_of(decision).advice[-1].startswith("make the task smaller, such as by smaller windows: a peak of up to")

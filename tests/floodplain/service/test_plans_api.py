@@ -49,6 +49,13 @@ def test_the_same_job_may_be_written_in_several_ways(app: Any, body: Any) -> Non
     assert app.plan(body) == app.plan(EXAMPLE)
 
 
+def test_a_raster_task_is_planned_for_the_peak_it_carries(app: Any) -> None:
+    plan = app.plan({"engine": "raster", "peak": "3Gi", "estimate": "warp chunk 2Gi"})
+    assert (plan["engine"], plan["images"], plan["peak_bytes"]) == ("raster", None, 3 << 30)
+    assert plan["peak_source"] == "an estimate that came with the job: warp chunk 2Gi"
+    assert "raster with a peak of 3.0 GiB: fits pool example" in app.client.get("/").text
+
+
 def test_a_list_gets_a_list_in_its_order(app: Any) -> None:
     counts = [5000, 40, 1200, 40]
     assert [plan["images"] for plan in app.plan([{"images": images} for images in counts])] == counts
@@ -170,14 +177,15 @@ def test_keys_without_end_are_not_judged_one_by_one(app: Any, body: Any, rule: s
     assert problem == {
         "path": "body",
         "rule": rule,
-        "remedy": "keep those of a workload: engine, images, options, megapixels, capacity_type, deadline_seconds",
+        "remedy": "keep those of a workload: engine, images, options, megapixels, peak, estimate, capacity_type,"
+        " deadline_seconds",
     }
 
 
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("engine", "pix4d", "engine: 'pix4d' should be 'odm'; write odm, or leave it out"),
+        ("engine", "pix4d", "engine: 'pix4d' should be 'odm' or 'raster'; write odm or raster, or leave it out"),
         ("images", True, "images: True should be a whole number; write a whole number from 1 to 1000000"),
         (
             "megapixels",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,6 +48,16 @@ def test_limits_of_the_pool_come_before_other_nodes_and_fewer_images() -> None:
         " they count whole nodes, and a.middle is the smallest that fits",
         "give the job at most 32 images, or split it",
     )
+
+
+@pytest.mark.parametrize("peak", [100 * GIB, 100 * GIB + 1])
+def test_a_raster_task_is_told_the_largest_peak_instead_of_fewer_images(peak: int) -> None:
+    task = Job(Workload(engine="raster", peak=str(peak)), peak)
+    largest = pool("swap", SMALL, families=("a",))
+    (last,) = told(task, largest)[-1:]
+    assert last == "make the task smaller, such as by smaller windows: a peak of up to 32.0 GiB fits"
+    assert fit(replace(task, peak_bytes=32 * GIB), largest, NOTHING_BESIDE).feasible
+    assert not fit(replace(task, peak_bytes=33 * GIB), largest, NOTHING_BESIDE).feasible
 
 
 def test_a_larger_type_is_the_smallest_of_the_catalogue_that_takes_it() -> None:

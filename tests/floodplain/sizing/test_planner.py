@@ -127,6 +127,22 @@ def test_scaleodms_plan_that_no_node_takes_is_not_feasible() -> None:
     assert plan.reasons[0].startswith("the pod requests 400.0 GiB")
 
 
+def test_scaleodm_knows_no_raster_tasks_and_the_plan_says_so() -> None:
+    task = Workload(engine="raster", peak="3Gi")
+    plan = make_plan(task, [pool()], settings=SCALEODM)
+    ours = make_plan(task, [pool()], settings=SizingSettings())
+    said = "scaleodm knows no raster tasks: sized by floodplain's own rule"
+    assert plan == ours.model_copy(update={"notes": (said, *ours.notes)})
+    assert (ours.compatibility, ours.peak_bytes, ours.confidence) == (None, 3 * GIB, Confidence.MEDIUM)
+
+
+def test_a_workload_is_honest_about_what_its_engine_has() -> None:
+    with pytest.raises(ValueError, match="a job of engine raster has no images"):
+        _ = Workload(engine="raster", peak="3Gi").image_count
+    with pytest.raises(ValueError, match="a job of engine odm carries no peak"):
+        _ = Workload(images=5).peak_bytes
+
+
 PRICES = Prices(
     region="eu-west-1",
     day="2026-08-01",
