@@ -1,7 +1,7 @@
 """`Platform`: everything a cluster needs for batch jobs whose memory peaks briefly, in the right order."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, Optional, TypedDict, cast
 
 import pulumi
@@ -27,6 +27,8 @@ from .pool_document import pool_document
 from .sizing_args import SizingServiceSettingsArgs
 from .sizing_service import SizingService
 from .swap_node_pool import SwapNodePool
+from .worker_args import WorkersArgs
+from .worker_pools import WorkerPools
 
 
 class ImageArgs(TypedDict, total=False):
@@ -54,6 +56,8 @@ class PlatformArgs(TypedDict):
     """Further controllers: queues, workflows, metrics."""
     sizing: NotRequired[SizingServiceSettingsArgs]
     """The service that sizes jobs. It is installed where `images.service` holds a digest."""
+    worker_pools: NotRequired[list[WorkersArgs]]
+    """Pools of raster workers, each a small and a big one."""
     images: NotRequired[ImageArgs]
     """floodplain's own images."""
     protected: NotRequired[bool]
@@ -85,6 +89,8 @@ class Platform(pulumi.ComponentResource):
     """Names of the guardrails' admission policies."""
     sizing_address: Output[Optional[str]]
     """Where the sizing service answers within the cluster."""
+    worker_pools: Output[dict[str, str]]
+    """Figures of each entry of `workerPools`: JSON, as `floodplain raster route --pools-file` reads it."""
 
     def __init__(self, name: str, args: PlatformArgs, opts: Optional[ResourceOptions] = None) -> None:
         super().__init__("floodplain:index:Platform", name, {}, opts)
@@ -141,6 +147,7 @@ class Platform(pulumi.ComponentResource):
             # Before the webhook there is nobody who could size a pod, and it goes first at a destroy.
             policies.append(Guardrails(f"{name}-sizing-guardrails", unsized, self._options(sizing)).policy_names)
         Controllers(f"{name}-controllers", args.get("controllers") or {}, self._options())
+        workers = self._workers(name, settings, args.get("worker_pools") or [], made)
 
         self.node_role_name = Output.from_input(node_role)
         self.queue_name = karpenter.queue_name if karpenter else Output.from_input(None)
@@ -149,6 +156,7 @@ class Platform(pulumi.ComponentResource):
         self.pools = Output.from_input(pools.dump(documents).decode())
         self.policy_names = Output.all(*policies).apply(lambda found: [name for names in found for name in names])
         self.sizing_address = sizing.address if sizing else Output.from_input(None)
+        self.worker_pools = Output.all(**{key: one.raster for key, one in workers.items()})
         self.register_outputs(
             {
                 "nodeRoleName": self.node_role_name,
@@ -158,6 +166,7 @@ class Platform(pulumi.ComponentResource):
                 "pools": self.pools,
                 "policyNames": self.policy_names,
                 "sizingAddress": self.sizing_address,
+                "workerPools": self.worker_pools,
             }
         )
 
@@ -206,6 +215,20 @@ class Platform(pulumi.ComponentResource):
             },
             self._options(*pools),
         )
+
+    def _workers(
+        self, name: str, settings: PlatformSettings, given: Sequence[WorkersArgs], pools: Mapping[str, SwapNodePool]
+    ) -> dict[str, WorkerPools]:
+        """Raster workers. A big pool that runs in a swap pool comes after it, whose RuntimeClass it names."""
+        made = {}
+        for workers, args in zip(settings.worker_pools, given, strict=True):
+            swap_pool = workers.big.swap_pool
+            made[workers.name] = WorkerPools(
+                f"{name}-{workers.name}-workers",
+                {"workers": args, "protected": settings.protected},
+                self._options(*([pools[swap_pool]] if swap_pool else [])),
+            )
+        return made
 
 
 def _issuer(found: aws.eks.GetClusterResult) -> str:

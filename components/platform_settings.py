@@ -23,6 +23,9 @@ from .pool_origin import TAGS_MOST, tag_problems
 from .pool_types import admitted
 from .sizing_settings import SizingServiceSettings
 from .swap_pool import SwapPool, room_problems, stack_problems
+from .worker_image import digest_problems
+from .worker_platform import namespace_problems, swap_pool_problems, twins
+from .worker_settings import Workers
 
 
 class PlatformKarpenter(KarpenterSettings):
@@ -50,6 +53,7 @@ class PlatformSettings(RuledSettings):
     karpenter: PlatformKarpenter = PlatformKarpenter()
     controllers: ControllersSettings = ControllersSettings()
     sizing: SizingServiceSettings = SizingServiceSettings()
+    worker_pools: tuple[Workers, ...] = ()
     images: ImageSettings = ImageSettings()
     protected: bool = False
     tags: dict[str, str] = Field(default_factory=dict)
@@ -119,6 +123,30 @@ class PlatformSettings(RuledSettings):
     @rule("pools")
     def _pools_differ(self) -> Iterator[RuleError]:
         yield from _twins(self.pools)
+
+    @rule("worker_pools")
+    def _workers_differ(self) -> Iterator[RuleError]:
+        yield from twins(self.worker_pools)
+
+    @rule("protected", each="worker_pools")
+    def _workers_suit_the_stack(self, workers: Workers) -> Iterator[RuleError]:
+        yield from digest_problems(workers.image, protected=self.protected)
+
+    @rule("cluster", "pools", "karpenter", each="worker_pools")
+    def _the_swap_pool_takes_the_big_worker(self, workers: Workers) -> Iterator[RuleError]:
+        yield from swap_pool_problems(workers, self.pools, self.cluster_versions)
+
+    @rule("karpenter", "controllers", "sizing", "images", each="worker_pools")
+    def _namespaces_of_workers_are_their_own(self, workers: Workers) -> Iterator[RuleError]:
+        yield from namespace_problems(workers, self._namespaces())
+
+    def _namespaces(self) -> dict[str, str]:
+        """Whose each namespace is that the platform makes for something else."""
+        found = {chart.namespace: chart.release for chart in self.controllers.releases().values()}
+        found[self.karpenter.namespace] = "karpenter"
+        if self.images.service is not None:
+            found[self.sizing.namespace] = "sizing"
+        return found
 
     @property
     def cluster_versions(self) -> ClusterVersions:

@@ -72,7 +72,7 @@ class Workers(RuledSettings):
     @cached_property
     def pools(self) -> TwoPools:
         """Limits, budgets and threshold in bytes."""
-        return TwoPools(**figures(self))
+        return figures(self)
 
     @rule("small", "big", "baseline", "agent", "headroom", "gdal")
     def _tasks_fit_their_slots(self) -> Iterator[RuleError]:

@@ -10,31 +10,42 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.pool_origin import setting_behind
+from components.worker_names import WORKERS_LABEL
 
 from .paths import join
 from .recording import Recorded
 from .stackfile import StackFile
 from .urn import parse
 
+_WORKERS = "floodplain:index:WorkerPools"
 _COMPONENT_KEYS: Mapping[str, str] = {
     "floodplain:index:KarpenterController": "karpenter",
     "floodplain:index:Controllers": "controllers",
     "floodplain:index:Guardrails": "guardrails",
     "floodplain:index:SizingService": "sizing",
+    _WORKERS: "workerPools",
 }
 
 
 def place(stackfile: StackFile, resource: Recorded, property_path: str = "") -> str:
     """`stacks/Pulumi.prod.yaml: floodplain:pools[0].limits`, or ""."""
-    names = set(_names(resource))
+    workers = _workers(resource)
+    names = {workers} if workers else set(_names(resource))
+    list_of_workers = f"{stackfile.project}:{_COMPONENT_KEYS[_WORKERS]}["
     found = ""
     for path, entry in stackfile.named:
-        if entry["name"] in names:
-            found = path + _setting(property_path, entry)
+        if path.startswith(list_of_workers) == bool(workers) and entry["name"] in names:
+            found = path if workers else path + _setting(property_path, entry)
             break
     if not found:
         found = _of_component(stackfile, resource)
     return f"{stackfile.path}: {found}" if found else ""
+
+
+def _workers(resource: Recorded) -> str:
+    """The name of the raster workers that an object belongs to, which a pool may have as well."""
+    labels = resource.inputs.get("metadata", {}).get("labels", {}) if _WORKERS in parse(resource.urn).types else {}
+    return str(labels.get(WORKERS_LABEL, ""))
 
 
 def _names(resource: Recorded) -> Iterator[str]:

@@ -17,6 +17,7 @@ FILE = StackFile(
             {"name": "small", "limits": {"cpu": "8"}},
             {"name": "large", "limits": {"cpu": "8"}, "disruption": {"expireAfter": "720h"}},
         ],
+        "floodplain:workerPools": [{"name": "tiles"}, {"name": "large"}],
     },
     secret_keys=frozenset(),
     secrets={},
@@ -66,3 +67,12 @@ def test_what_a_component_makes_leads_to_the_component_s_key() -> None:
 
 def test_what_no_key_makes_has_no_place() -> None:
     assert place(FILE, resource("$floodplain:index:Controllers$kubernetes:helm.sh/v3:Release", "kueue")) == ""
+
+
+def test_objects_of_raster_workers_lead_to_their_entry_though_a_pool_is_called_the_same() -> None:
+    chain = "$floodplain:index:WorkerPools$kubernetes:apps/v1:StatefulSet"
+    labels = {"floodplain.dev/workers": "large"}
+    big = Recorded(f"{PLATFORM}{chain}::x", "x", "x", inputs={"metadata": {"name": "large-big", "labels": labels}})
+    assert place(FILE, big, "spec.template.spec") == "stacks/Pulumi.prod.yaml: floodplain:workerPools[1]"
+    pool = resource("$floodplain:index:SwapNodePool$kubernetes:karpenter.sh/v1:NodePool", "x", "large")
+    assert place(FILE, pool) == "stacks/Pulumi.prod.yaml: floodplain:pools[1]"
