@@ -22,26 +22,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from floodplain.problem import RuleError
 from floodplain.quantity import MIB
 from floodplain.raster.history_file import append
-from floodplain.raster.open_tasks import OpenTasks, close_open_tasks, start_of
-from floodplain.raster.peak_meter import PeakMeter, Segment
+from floodplain.raster.open_tasks import OpenTasks, start_of
+from floodplain.raster.peak_meter import Segment
 from floodplain.raster.process_memory import give_back, resident_bytes
+from floodplain.raster.process_spans import MeasuredProcess, MeasuringError, Span
 from floodplain.raster.record import Outcome, Record
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
+_MARK = "_floodplain_measured"
 
-TRIM_ABOVE_BYTES = MIB
-"""Before a task the allocator is asked to give memory back where more than this lies above the baseline."""
 RECYCLE_ABOVE_BYTES = 256 * MIB
 """Left resident above the baseline by earlier tasks: then the process should be started anew."""
-
-
-class MeasuringError(RuleError):
-    """`measured` is used in a way that gives no true figure."""
 
 
 @dataclass
@@ -76,94 +71,17 @@ class _Worker:
     warmed: bool = False
 
 
-@dataclass(eq=False)
-class _Span:
-    """A task that is being measured."""
-
-    thread: int
-    shared: bool
-    began: float
-    segment: Segment | None = None
-    concurrent: int = 1
-    before_bytes: int = 0
-    baseline_bytes: int = 0
-
-
-class _Process:
-    """What is one for the whole process: the high-water mark, so the meter, the baseline, and the open tasks."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.worker = _Worker()
-        self.baseline_bytes: int | None = None
-        self.active: list[_Span] = []
-        self.meter = PeakMeter()
-        self.open_tasks: dict[str, OpenTasks] = {}
-
-    def enter(self, span: _Span) -> None:
-        with self.lock:
-            _refuse(span, self.active)
-            if self.active:
-                self._fold(self.meter.fold())
-                span.before_bytes = resident_bytes() or 0
-            else:
-                resident = resident_bytes()
-                if resident and self.baseline_bytes and resident > self.baseline_bytes + TRIM_ABOVE_BYTES:
-                    give_back()
-                span.before_bytes = self.meter.begin().resident_bytes
-            # The lower one: pages of libraries may have been taken back since the warm-up.
-            self.baseline_bytes = min(self.baseline_bytes or span.before_bytes, span.before_bytes)
-            span.baseline_bytes = self.baseline_bytes
-            self.active.append(span)
-            for one in self.active:
-                one.concurrent = max(one.concurrent, len(self.active))
-
-    def leave(self, span: _Span) -> Segment:
-        with self.lock:
-            self._fold(self.meter.end() if self.active == [span] else self.meter.fold())
-            self.active.remove(span)
-        assert span.segment is not None
-        return span.segment
-
-    def _fold(self, segment: Segment) -> None:
-        for one in self.active:
-            one.segment = one.segment.joined(segment) if one.segment else segment
-
-    def opened(self, history: str | Path) -> OpenTasks:
-        """The notes of open tasks for this history; at its first use what others left behind is closed."""
-        with self.lock:
-            key = os.path.abspath(history)  # noqa: PTH100 - resolve() would ask the file system
-            if key not in self.open_tasks:
-                close_open_tasks(history)
-                self.open_tasks[key] = OpenTasks(history)
-            return self.open_tasks[key]
-
-
-_process = _Process()
+_process = MeasuredProcess()
+_worker = _Worker()
 
 
 def _forget() -> None:
     """A forked child measures itself anew; the tasks of its parent are not its own."""
     global _process
-    worker = _process.worker
-    _process = _Process()
-    _process.worker = worker
+    _process = MeasuredProcess()
 
 
 os.register_at_fork(after_in_child=_forget)
-
-
-def _refuse(span: _Span, active: list[_Span]) -> None:
-    if any(one.thread == span.thread for one in active):
-        raise MeasuringError(
-            "another measured task is open in this thread: nested, or in a second coroutine",
-            "measure the outer task only, or the steps one after the other",
-        )
-    if active and not (span.shared and all(one.shared for one in active)):
-        raise MeasuringError(
-            "another measured task is open in this process, and Linux knows no peak of a thread",
-            'use processes (MeasuredPool), one thread, or measured(..., shared="set") for the figure of all together',
-        )
 
 
 class measured:  # noqa: N801 - used like a function
@@ -192,10 +110,10 @@ class measured:  # noqa: N801 - used like a function
         self._history = history
         self._shared = shared == "set"
         self._on_record = on_record
-        self._open: tuple[_Span, Measurement, Facts, OpenTasks | None] | None = None
+        self._open: tuple[Span, Measurement, Facts, OpenTasks | None] | None = None
 
     def __enter__(self) -> Measurement:
-        worker = _process.worker
+        worker = _worker
         facts = _filled(self._given, worker.facts)
         if not facts.layer:
             raise MeasuringError("is required", "name the kind of task, such as measured(layer='ortho')", ("layer",))
@@ -208,7 +126,7 @@ class measured:  # noqa: N801 - used like a function
             )
         history = self._history or worker.history
         notes = _process.opened(history) if history else None
-        span = _Span(threading.get_ident(), self._shared, 0.0)
+        span = Span(threading.get_ident(), self._shared, 0.0)
         _process.enter(span)
         measurement = Measurement(facts.layer)
         try:
@@ -242,12 +160,12 @@ class measured:  # noqa: N801 - used like a function
         record = _record(span, segment, facts, seconds, error)
         measurement.record = record
         left = span.before_bytes - span.baseline_bytes
-        if left > _process.worker.recycle_above_bytes:
+        if left > _worker.recycle_above_bytes:
             measurement.notes.append(
                 f"{left // MIB} MiB above the baseline stayed resident before this task: start the process anew, "
                 "such as by max_tasks_per_child"
             )
-        history = self._history or _process.worker.history
+        history = self._history or _worker.history
         try:
             if history:
                 append(history, record)
@@ -257,7 +175,7 @@ class measured:  # noqa: N801 - used like a function
             # What the task made is worth more than its record.
             measurement.notes.append(f"{history}: the record could not be written ({failure})")
             _log.warning("%s", measurement.notes[-1])
-        for tell in (self._on_record, _process.worker.on_record):
+        for tell in (self._on_record, _worker.on_record):
             if tell:
                 tell(record)
 
@@ -280,6 +198,7 @@ class measured:  # noqa: N801 - used like a function
             with self._again():
                 return function(*args, **kwargs)
 
+        vars(call)[_MARK] = True
         return call
 
     def _again(self) -> measured:
@@ -312,9 +231,10 @@ def start_worker(
     if warm_up:
         warm_up()
     give_back()
+    global _worker
     with _process.lock:
         _process.baseline_bytes = resident_bytes()
-        _process.worker = _Worker(
+        _worker = _Worker(
             Facts(layer, slot_limit_bytes=slot_limit_bytes),
             history,
             on_record,
@@ -323,6 +243,11 @@ def start_worker(
         )
     if history:
         _process.opened(history)
+
+
+def is_measured(function: object) -> bool:
+    """Whether `measured` decorates it."""
+    return bool(getattr(function, _MARK, False))
 
 
 def run(facts: Facts, task: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -337,7 +262,7 @@ def run(facts: Facts, task: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwarg
         return task(*args, **kwargs)
 
 
-def _record(span: _Span, segment: Segment, facts: Facts, seconds: float, error: BaseException | None) -> Record:
+def _record(span: Span, segment: Segment, facts: Facts, seconds: float, error: BaseException | None) -> Record:
     peak = max(segment.peak_bytes, span.baseline_bytes)
     return Record(
         layer=facts.layer or "",

@@ -46,6 +46,18 @@ class Start:
     concurrent: int = 1
 
 
+@dataclass(frozen=True)
+class Now:
+    """What a start is compared with."""
+
+    boot: str
+    cgroup: str
+    oom_kills: int | None
+
+
+SIGKILLED = (-9, 137)
+
+
 class Unknown(StrEnum):
     """What is made of a task whose process is gone, where nothing says why."""
 
@@ -54,21 +66,22 @@ class Unknown(StrEnum):
     DROPPED = "dropped"
 
 
-def why_memory(
-    start: Start, *, status: int | None, boot: str, cgroup: str, oom_kills: int | None, unknown: Unknown
-) -> bool:
+def for_memory(start: Start, now: Now, *, status: int | None, unknown: Unknown, every_sigkill: bool) -> bool:
     """Whether a task whose process is gone was killed for memory. Pure.
 
-    `status` as of subprocess and multiprocessing (-9), or as a shell and Kubernetes say it (137), if it is known; the
-    others are of now. In this order: the status, a machine that booted since, kills that the same cgroup counted since.
+    `status` as of subprocess and multiprocessing (-9), or as a shell and Kubernetes say it (137), where it is known. A
+    process that ended otherwise was not, nor one of a machine that has booted since. Then the kernel's own count
+    decides, where it is the same cgroup's: SIGKILL also comes from time-outs and people.
     """
-    if status is not None:
-        return status in (-9, 137)
-    if start.boot != boot:
+    if status is not None and status not in SIGKILLED:
         return False
-    if start.cgroup == cgroup and start.oom_kills is not None and oom_kills is not None:
-        return oom_kills > start.oom_kills
-    return unknown is Unknown.KILLED
+    if status is not None and every_sigkill:
+        return True
+    if start.boot != now.boot:
+        return False
+    if start.cgroup == now.cgroup and start.oom_kills is not None and now.oom_kills is not None:
+        return now.oom_kills > start.oom_kills
+    return status is not None or unknown is Unknown.KILLED
 
 
 def lower_bound(start: Start) -> Record:
@@ -141,24 +154,25 @@ def folder_of(history: str | Path) -> Path:
 
 
 def close_open_tasks(
-    history: str | Path, statuses: Mapping[int, int] | None = None, unknown: Unknown = Unknown.KILLED
+    history: str | Path,
+    statuses: Mapping[int, int] | None = None,
+    *,
+    unknown: Unknown = Unknown.KILLED,
+    every_sigkill: bool = False,
 ) -> list[Record]:
     """Append a lower bound for each task that was killed for memory; the records that were appended.
 
-    `statuses` has exit statuses of processes by their id, of whoever supervised them. Tasks that are still worked at,
-    here or in another process, are left alone. Raises OSError.
+    `statuses` has exit statuses of processes by their id, of whoever supervised them; `every_sigkill` takes each 137 or
+    -9 for one, also where the kernel counted no kill for memory. Tasks that are still worked at, here or in another
+    process, are left alone; other tasks whose process is gone are forgotten. Raises OSError.
     """
     group = own_cgroup()
-    now: dict[str, Any] = {
-        "boot": boot(),
-        "cgroup": _identity(group),
-        "oom_kills": group.oom_kills() if group else None,
-    }
+    now = Now(boot(), _identity(group), group.oom_kills() if group else None)
     records: list[Record] = []
     for starts in _left(history):
         for start in starts:
             status = (statuses or {}).get(start.pid)
-            if why_memory(start, status=status, unknown=unknown, **now):
+            if for_memory(start, now, status=status, unknown=unknown, every_sigkill=every_sigkill):
                 records.append(lower_bound(start))
                 append(history, records[-1])
     return records
