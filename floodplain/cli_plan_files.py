@@ -50,10 +50,16 @@ def read_ground(pools: str | None, settings: str | None, prices: str | None) -> 
     """What the three files hold; without one: the example pool, our own settings, no prices. Raises FileError."""
     sizing = _named("--settings", settings, read_settings)
     documents = _named("--pools", pools, _some_pools)
+    table = read_price_table(prices)
+    return Ground(documents or (default_pool(),), sizing or SizingSettings(), table, example=documents is None)
+
+
+def read_price_table(prices: str | None) -> Prices | None:
+    """The table of the file, or that which `floodplain catalogue refresh --prices` wrote. Raises FileError."""
     table = _named("--prices", prices, read_prices)
     if table is None and default_prices().exists():
         table = _parsed("--prices", str(default_prices()), read_prices)
-    return Ground(documents or (default_pool(),), sizing or SizingSettings(), table, example=documents is None)
+    return table
 
 
 @contextlib.contextmanager

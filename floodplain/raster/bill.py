@@ -48,6 +48,7 @@ class Bill:
     """Both ways to run a history."""
 
     sized: SizedWorker
+    tasks: tuple[Task, ...]
     one: Fleet
     small: Fleet
     big: Fleet
@@ -137,6 +138,7 @@ def make_bill(
     replicas = balanced(big, small_fleet.wall_seconds)
     return Bill(
         sized=sized,
+        tasks=tuple(tasks),
         one=Fleet("one fleet", one_limit, slots, workers, len(tasks), makespan(seconds, slots * workers)),
         small=small_fleet,
         big=big_fleet,

@@ -53,6 +53,12 @@ class LayerPeaks:
         """What a reader should know of these records."""
         found = Counter(why for task in self.tasks if (why := _why_bound(task.record)))
         remarks = [f"{count:,} of {len(self.tasks):,} tasks {why}: lower bounds" for why, count in found.items()]
+        blind = sum(task.record.outcome is Outcome.KILLED and not task.bytes for task in self.tasks)
+        if blind:
+            remarks.append(
+                f"{blind:,} of the killed have no limit on record and say nothing of the peak, which may be higher than "
+                "it seems: measure with a slot limit"
+            )
         sampled = sum(task.record.method is Method.SAMPLES for task in self.tasks)
         if sampled:
             remarks.append(f"{sampled:,} peaks were sampled: spikes between two looks are not in them")
