@@ -36,6 +36,9 @@ def _cache(value: Any) -> str:
         raise RuleError(
             "is a share, which GDAL takes of whatever memory it believes to have", "write a size, such as 256Mi"
         )
+    found = re.fullmatch(r"([0-9]+) ?([KMG])B", shown)
+    if found:
+        raise RuleError("is no quantity of Kubernetes, and GDAL's MB have 2**20 bytes", f"write {found[1]}{found[2]}i")
     quantity.to_bytes(value)
     return str(value)
 
@@ -48,7 +51,7 @@ class WorkerGdal(RuledSettings):
     """GDAL in every worker. `cache` and `curl_cache` are of one process, however many threads it has."""
 
     cache: CacheText | None = None
-    curl_cache: CacheText = "16Mi"
+    curl_cache: BytesText = "16Mi"
     threads: int = Field(default=1, ge=1, le=256)
     sibling_files: SiblingFiles = SiblingFiles.EMPTY_DIR
 
@@ -64,6 +67,11 @@ class WorkerGdal(RuledSettings):
         elif count % quantity.MIB:
             rule = "is not a whole number of MiB, the unit in which every version of GDAL reads it alike"
             yield RuleError(rule, f"write {count // quantity.MIB}Mi", ("cache",), self.cache)
+
+    @rule("curl_cache")
+    def _fetched_blocks_have_room(self) -> Iterator[RuleError]:
+        if quantity.to_bytes(self.curl_cache) < quantity.MIB:
+            yield RuleError("is less than 1 MiB", "write a size, such as 16Mi", ("curl_cache",), self.curl_cache)
 
     def environment(self, cache_bytes: int, scratch: str) -> dict[str, str]:
         """What every process of GDAL reads. `cache_bytes` is that of one process, in whole MiB."""

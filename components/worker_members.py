@@ -6,8 +6,8 @@ How much memory they get is in `worker_figures`, rules across both pools are in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
@@ -198,6 +198,11 @@ class SmallWorkers(Members):
 
 class BigWorkers(Members):
     """The big pool. It has no count of workers or slots: one of each is what it is for."""
+
+    not_settable: ClassVar[Mapping[str, str]] = {
+        key: "cannot be set: the big pool is one worker of one slot, so that its tasks run one after the other"
+        for key in ("autoscaling", "processes", "replicas", "slots", "threshold")
+    }
 
     cpu: QuantityText = "1"
     longest_task: Duration = "2h"

@@ -95,6 +95,11 @@ class Workers(RuledSettings):
         if quantity.to_bytes(self.scratch) < quantity.MIB:
             yield RuleError("is less than 1 MiB", "write some, such as 10Gi", ("scratch",), self.scratch)
 
+    @rule("baseline")
+    def _a_process_takes_memory(self) -> Iterator[RuleError]:
+        if quantity.to_bytes(self.baseline) < quantity.MIB:
+            yield RuleError("is less than 1 MiB", "write it with its unit, such as 67Mi", ("baseline",), self.baseline)
+
     @rule("name", "namespace", "make_namespace")
     def _the_namespace_can_be_made(self) -> Iterator[RuleError]:
         if self.make_namespace and self.place in KUBERNETES_NAMESPACES:

@@ -127,7 +127,7 @@ def _problems(details: ErrorDetails, model: type[BaseModel], prefix: str, snake:
         ]
     place = locate(location, model, prefix=prefix, snake=snake)
     if details["type"] == "extra_forbidden":
-        return [_unknown_key(place, str(location[-1]), snake)]
+        return [_unknown_key(place, str(location[-1]), snake, details["input"])]
     if details["type"] == "missing":
         return [Problem(place.text, "is required", "set it")]
     rule, remedy = _told(details)
@@ -184,7 +184,9 @@ def _joined(found: list[Problem], problem: Problem, details: ErrorDetails) -> bo
     return True
 
 
-def _unknown_key(place: Place, key: str, snake: bool) -> Problem:
+def _unknown_key(place: Place, key: str, snake: bool, value: Any) -> Problem:
+    if why := getattr(place.owner, "not_settable", {}).get(key):
+        return Problem(place.text, why, "remove it", value)
     known = keys(place.owner, snake) if place.owner else []
     for match in nearest(key, known):
         if _plain(key) == _plain(match) and key in (match, *(keys(place.owner, not snake) if place.owner else ())):

@@ -7,7 +7,7 @@ break out of the YAML, shell or log that a text ends up in.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
@@ -35,6 +35,9 @@ class Settings(BaseModel):
         validate_default=True,
         use_enum_values=False,
     )
+
+    not_settable: ClassVar[Mapping[str, str]] = {}
+    """Keys that somebody may look for here and why there are none; told instead of what is known."""
 
     plain_texts: ClassVar[bool] = True
     """Whether control characters are refused. Not in what other programs define and check."""
