@@ -19,6 +19,9 @@ try:
     from floodplain.cli_backtest import backtest
     from floodplain.cli_doctor import STATUS as DOCTOR_STATUS
     from floodplain.cli_doctor import doctor
+    from floodplain.cli_measure import CONTEXT as MEASURE_CONTEXT
+    from floodplain.cli_measure import STATUS as MEASURE_STATUS
+    from floodplain.cli_measure import measure
     from floodplain.cli_plan import plan
     from floodplain.cli_raster import raster
     from floodplain.cli_serve import serve
@@ -41,6 +44,7 @@ app.add_typer(catalogue, name="catalogue")
 app.add_typer(plan, name="plan")
 app.add_typer(serve, name="serve")
 app.add_typer(raster, name="raster")
+app.command("measure", epilog=MEASURE_STATUS, context_settings=MEASURE_CONTEXT)(measure)
 app.command("doctor", epilog=DOCTOR_STATUS)(doctor)
 app.command("backtest", epilog=BACKTEST_STATUS)(backtest)
 
