@@ -156,7 +156,9 @@ class Platform(pulumi.ComponentResource):
         self.pools = Output.from_input(pools.dump(documents).decode())
         self.policy_names = Output.all(*policies).apply(lambda found: [name for names in found for name in names])
         self.sizing_address = sizing.address if sizing else Output.from_input(None)
-        self.worker_pools = Output.all(**{key: one.raster for key, one in workers.items()})
+        # Of nothing, Output.all makes a list.
+        figures = {key: one.raster for key, one in workers.items()}
+        self.worker_pools = Output.all(**figures) if figures else Output.from_input({})
         self.register_outputs(
             {
                 "nodeRoleName": self.node_role_name,

@@ -280,9 +280,10 @@ def test_a_dependency_may_stand_alone(render: Any) -> None:
 
 
 def test_several_faults_are_told_by_their_paths(render: Any) -> None:
-    wrong = args(image="tiles", gdal={"cache": 512}, big={"memory": "64Gi", "replicas": 2})
+    wrong: Any = args(image="tiles", gdal={"cache": 512}, big={"memory": "64Gi", "replicas": 2})
+    wrong["protected"] = True
     with pytest.raises(InputPropertiesError) as caught:
-        render(lambda: WorkerPools("w", {**wrong, "protected": True}))
+        render(lambda: WorkerPools("w", wrong))
     assert [error["property_path"] for error in caught.value.errors or []] == [
         "workers.image",
         "workers.big.replicas",
