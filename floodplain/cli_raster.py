@@ -10,3 +10,6 @@ raster = typer.Typer(help="Raster work: estimate from headers, route, size worke
 @raster.callback()
 def _root() -> None:
     """Raster work: what a warp will hold, and which worker it goes to."""
+
+
+import floodplain.cli_raster_fleet  # noqa: E402, F401 - its commands are of this group

@@ -130,13 +130,11 @@ def _bars(scale: _Scale, one: Bin) -> Iterable[str]:
 
 
 def _lines(scale: _Scale, lines: Sequence[Mark]) -> Iterable[str]:
-    """Labels one below the other, each to the right of its line, or to the left near the right edge."""
+    """Labels one below the other, each to the right of its line."""
     for number, mark in enumerate(lines):
         x = scale.x(mark.bytes)
         yield f'<line class="line {mark.name}" x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{_BOTTOM}"/>'
-        late = x > RIGHT - 20
-        place = f'class="end" x="{x - 6:.1f}"' if late else f'x="{x + 6:.1f}"'
-        yield f'<text {place} y="{TOP + 14 + number * _LABEL_LINE}">{escape(mark.text)}</text>'
+        yield f'<text x="{x + 6:.1f}" y="{TOP + 14 + number * _LABEL_LINE}">{escape(mark.text)}</text>'
 
 
 def _described(bill: Bill, lines: Sequence[Mark]) -> str:

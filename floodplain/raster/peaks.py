@@ -56,8 +56,8 @@ class LayerPeaks:
         blind = sum(task.record.outcome is Outcome.KILLED and not task.bytes for task in self.tasks)
         if blind:
             remarks.append(
-                f"{blind:,} of the killed have no limit on record and say nothing of the peak, which may be higher than "
-                "it seems: measure with a slot limit"
+                f"{blind:,} of the killed have no limit on record and say nothing of the peak, which may be higher "
+                "than it seems: measure with a slot limit"
             )
         sampled = sum(task.record.method is Method.SAMPLES for task in self.tasks)
         if sampled:

@@ -58,6 +58,8 @@ class SizedWorker:
     """Share of all tasks that would go to the big worker."""
     remarks: tuple[str, ...]
     warnings: tuple[str, ...]
+    given_limit: bool = False
+    """The limit was given, and slots follow from it."""
 
     @property
     def peak(self) -> Quantile:
@@ -95,6 +97,7 @@ def size_worker(records: Sequence[Record], wishes: Wishes | None = None, *, laye
         above_threshold=sum(task.bytes > pools.threshold_bytes for task in tasks) / len(tasks),
         remarks=tuple(f"{name}: {remark}" for name, found in layers.items() for remark in found.remarks),
         warnings=(*_warnings(quantiles[of], layers[of], pools, wishes), *concurrency.warnings(levels)),
+        given_limit=wishes.limit_bytes is not None,
     )
 
 

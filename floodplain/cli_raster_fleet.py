@@ -1,0 +1,283 @@
+"""`floodplain raster workers` and `raster bill`: from measured peaks to a worker and a bill. Edge: reads, prints.
+
+Whatever computes is imported inside the functions, so that `--help` stays fast. Exit status: 0, or 1 for bad input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+
+import typer
+
+from floodplain.cli_raster import raster
+
+if TYPE_CHECKING:
+    from floodplain.problem import Problem
+    from floodplain.raster.memory_price import MemoryPrice
+    from floodplain.raster.record import Record
+    from floodplain.raster.sized_worker import Wishes
+    from floodplain.sizing.explain import Explanation
+
+_Answer = TypeVar("_Answer")
+_MOST_COUNT = 10_000
+_OPTIONS = {
+    "slots": "--slots",
+    "processes": "--processes",
+    "limit_bytes": "--memory",
+    "small_limit_bytes": "--memory",
+    "baseline_bytes": "--baseline",
+    "cache_bytes": "--cache",
+    "cache_in_marginal_bytes": "--cache-in-peak",
+    "agent_bytes": "--agent",
+    "headroom": "--headroom",
+    "workers": "--workers",
+    "layer": "--layer",
+}
+
+History = Annotated[
+    list[str],
+    typer.Option(help="Records of measured tasks, one a line (peaks.jsonl); may be repeated.", metavar="FILE"),
+]
+Layer = Annotated[str | None, typer.Option(help="Only this kind of task; default: the one with the largest peaks.")]
+Slots = Annotated[str | None, typer.Option(help="Tasks at once in a worker; default: 8.", metavar="COUNT")]
+Processes = Annotated[
+    str, typer.Option(help="Processes of a worker: 1 with threads, `each` for one a slot.", metavar="COUNT")
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(help="Of one process before any task; default: the largest of the history.", metavar="SIZE"),
+]
+Cache = Annotated[str, typer.Option(help="GDAL's block cache of each process.", metavar="SIZE")]
+CacheInPeak = Annotated[
+    str,
+    typer.Option(help="What of a measured peak is block cache, where that is known.", metavar="SIZE"),
+]
+Agent = Annotated[str, typer.Option(help="What else runs in the worker's pod.", metavar="SIZE")]
+Headroom = Annotated[float, typer.Option(help="On the peaks, not on the cache.", metavar="FACTOR")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON, in bytes.")]
+
+
+@raster.command("workers")
+def workers(
+    history: History,
+    layer: Layer = None,
+    slots: Slots = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Instead of slots: as many as this memory holds.", metavar="SIZE")
+    ] = None,
+    processes: Processes = "1",
+    baseline: Baseline = None,
+    cache: Cache = "64Mi",
+    cache_in_peak: CacheInPeak = "0",
+    agent: Agent = "0",
+    headroom: Headroom = 1.3,
+    as_json: AsJson = False,
+) -> None:
+    """Size a worker from measured peaks: slots, memory with its arithmetic, threshold, GDAL cache, warnings."""
+    from floodplain.raster.sized_worker import size_worker
+    from floodplain.raster.worker_told import document, told
+
+    if slots is not None and memory is not None:
+        _end("--memory: does not go with --slots: each follows from the other; leave one of them out")
+    wishes = _wishes(slots, memory, processes, baseline, cache, cache_in_peak, agent, headroom)
+    records = _records(history)
+    sized = _answered(lambda: size_worker(records, wishes, layer=layer))
+    if as_json:
+        _print_json(document(sized))
+        return
+    _print(told(sized), good=not sized.warnings)
+
+
+@raster.command("bill")
+def bill(
+    history: History,
+    layer: Layer = None,
+    slots: Slots = None,
+    workers: Annotated[str, typer.Option(help="Workers of many slots, in both ways.", metavar="COUNT")] = "1",
+    processes: Processes = "1",
+    baseline: Baseline = None,
+    cache: Cache = "64Mi",
+    cache_in_peak: CacheInPeak = "0",
+    agent: Agent = "0",
+    headroom: Headroom = 1.3,
+    price: Annotated[
+        float | None, typer.Option(help="US dollars for a GiB of memory for an hour.", metavar="USD")
+    ] = None,
+    prices: Annotated[
+        str | None,
+        typer.Option(
+            help="Table of instance prices to take it from; default: FLOODPLAIN_PRICES, else what "
+            "`floodplain catalogue refresh --prices` wrote.",
+            metavar="FILE",
+        ),
+    ] = None,
+    plot: Annotated[str | None, typer.Option(help="Draw the distribution of peaks, as SVG.", metavar="FILE")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The fleet's bill for a history: sized for the largest input at full concurrency, against two pools."""
+    from floodplain.cli_plan_files import FileError, shown, write_text
+    from floodplain.raster.bill import make_bill
+    from floodplain.raster.bill_chart import bill_lines, bill_svg
+    from floodplain.raster.bill_told import document, told
+
+    wishes = _wishes(slots, None, processes, baseline, cache, cache_in_peak, agent, headroom)
+    count = _count("--workers", workers)
+    records = _records(history)
+    try:
+        rate = _price(price, prices)
+        made = _answered(lambda: make_bill(records, wishes, workers=count, layer=layer))
+        if plot is not None:
+            write_text("--plot", plot, bill_svg(made))
+    except FileError as error:
+        _end(str(error))
+    if as_json:
+        _print_json(document(made, rate))
+        return
+    _print(told(made, rate), good=not made.over_slot and not made.sized.warnings)
+    typer.echo("\nTasks by peak beyond the baseline (? only a lower bound is known)")
+    for line in bill_lines(made):
+        typer.echo(line)
+    if plot is not None:
+        typer.echo(f"\nPlot: {shown(plot)}")
+
+
+def _wishes(
+    slots: str | None,
+    memory: str | None,
+    processes: str,
+    baseline: str | None,
+    cache: str,
+    cache_in_peak: str,
+    agent: str,
+    headroom: float,
+) -> Wishes:
+    """What the options say. Ends with every option that is wrong in itself."""
+    from floodplain.raster.sized_worker import Wishes
+
+    problems: list[str] = []
+
+    def read(option: str, text: str | None, reader: Callable[[str, str], int]) -> Any:
+        try:
+            return None if text is None else reader(option, text)
+        except ValueError as error:
+            problems.append(str(error))
+            return None
+
+    wishes = Wishes(
+        slots=read("--slots", slots, _checked_count),
+        limit_bytes=read("--memory", memory, _size),
+        processes=None if processes == "each" else read("--processes", processes, _checked_count),
+        baseline_bytes=read("--baseline", baseline, _size),
+        cache_bytes=read("--cache", cache, _size),
+        cache_in_marginal_bytes=read("--cache-in-peak", cache_in_peak, _size),
+        headroom=headroom,
+        agent_bytes=read("--agent", agent, _size),
+    )
+    if problems:
+        _end("\n".join(problems))
+    return wishes
+
+
+def _count(option: str, text: str) -> int:
+    try:
+        return _checked_count(option, text)
+    except ValueError as error:
+        _end(str(error))
+
+
+def _checked_count(option: str, text: str) -> int:
+    if re.fullmatch(r"[0-9]{1,6}", text) and 1 <= int(text) <= _MOST_COUNT:
+        return int(text)
+    other = ", or `each` for one a slot" if option == "--processes" else ""
+    raise ValueError(f"{option}: {text!r} is no count from 1 to {_MOST_COUNT:,}; write digits{other}")
+
+
+def _size(option: str, text: str) -> int:
+    """Bytes; `256MiB` is taken for 256Mi. A bare number is bytes, and too few of them are no size that is meant."""
+    from floodplain.quantity import MIB, QuantityError, to_bytes
+
+    plain = text[:-1] if re.fullmatch(r".*[0-9] ?[KMGT]iB", text) else text
+    try:
+        count = to_bytes(plain.replace(" ", ""))
+    except QuantityError as error:
+        raise ValueError(f"{option}: {error}") from error
+    if option == "--cache" and count == 0:
+        raise ValueError(f"{option}: {text!r} is no cache: blocks are decoded again and again; write 64Mi or more")
+    if 0 < count < MIB or (count == 0 and option in ("--memory", "--baseline")):
+        meant = f"{text}Mi, if that is meant" if text.isdigit() and count else "a size such as 256Mi"
+        raise ValueError(f"{option}: {text!r} is {count:,} bytes, less than 1 MiB; write {meant}")
+    return count
+
+
+def _records(paths: list[str]) -> list[Record]:
+    from floodplain.cli_plan_files import shown
+    from floodplain.problem import ProblemsError
+    from floodplain.raster.history_file import read
+
+    records: list[Record] = []
+    problems: list[str] = []
+    for path in paths:
+        try:
+            records += read(path, lambda said: typer.echo(f"--history: {said}", err=True))
+        except ProblemsError as error:
+            problems += [f"--history: {shown(path)}: {problem}" for problem in error.problems]
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            problems.append(f"--history: {shown(path)} cannot be read ({reason}); name a file that you may read")
+    if problems:
+        _end("\n".join(problems))
+    if not records:
+        measure = "measure tasks first: `floodplain measure -- COMMAND`, or `measured` in Python"
+        _end(f"--history: {', '.join(shown(path) for path in paths)} has no records; {measure}")
+    return records
+
+
+def _price(price: float | None, prices: str | None) -> MemoryPrice | None:
+    """Raises FileError."""
+    from floodplain.cli_plan_files import read_price_table
+    from floodplain.raster.memory_price import MemoryPrice, memory_price
+
+    if price is not None:
+        if not 0 <= price <= 1_000_000:
+            _end(f"--price: {price} is no price; write US dollars for a GiB of memory for an hour, such as 0.005")
+        return MemoryPrice(price, "--price")
+    table = read_price_table(prices)
+    return None if table is None else memory_price(table)
+
+
+def _answered(compute: Callable[[], _Answer]) -> _Answer:
+    """Its answer, or the end with what is wrong, by the names of options."""
+    from floodplain.problem import Problem, ProblemsError, RuleError
+
+    try:
+        return compute()
+    except ProblemsError as error:
+        _end("\n".join(dict.fromkeys(str(_as_option(problem)) for problem in error.problems)))
+    except RuleError as error:
+        path = str(error.path[0]) if error.path else "layer" if isinstance(error.value, str) else "--history"
+        _end(str(_as_option(Problem(path, error.rule, error.remedy, error.value))))
+
+
+def _as_option(problem: Problem) -> Problem:
+    return replace(problem, path=_OPTIONS.get(problem.path, problem.path))
+
+
+def _print(said: Explanation, *, good: bool) -> None:
+    from floodplain.cli_plan_screen import print_plan
+    from floodplain.console import console
+
+    print_plan(console(), said, feasible=good)
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps(document, indent=2))
+
+
+def _end(message: str) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(1)
