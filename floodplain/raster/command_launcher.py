@@ -1,13 +1,13 @@
-"""Starts one command and tells what the kernel counted of it. A script: `python -I -S command_launcher.py FD PROCS CMD...`
+"""Starts one command and tells what the kernel counted of it. A script: `python -I -S THIS FD PROCS CMD...`
 
 A program of its own, and small, because a child carries the resident memory of its parent at the fork in `ru_maxrss`,
 also after exec: started by a program of 500 MB, `true` would have held 500 MB (facts/sizing.md 4). So it imports next
 to nothing, and nothing of ours. Onto the file descriptor FD it writes lines: `floor BYTES`, the mark that the child
-carries before exec; `pid N`; `refused ERRNO` where there was no exec; `end STATUS MAXRSS`, as of wait4.
+carries before exec; `refused ERRNO` where there was no exec; `pid N` once it is over; `end STATUS MAXRSS`, as of wait4.
 PROCS is the cgroup.procs of the cgroup that the child is to be in, or empty.
 """
 
-import _signal  # `signal` makes enums of everything, a megabyte of them
+import _signal  # type: ignore[import-not-found]  # `signal` makes enums of everything, a megabyte of them
 import os
 import sys
 
@@ -46,11 +46,14 @@ def main(arguments: list[str]) -> None:
     ignored = {number for number in KEPT if _signal.getsignal(number) == _signal.SIG_IGN}
     for number in KEPT:
         _signal.signal(number, _signal.SIG_IGN)
+    before_exec, closed_by_exec = os.pipe()
     child = os.fork()
     if child == 0:
         for number in (*KEPT, *BY_PYTHON):
             _signal.signal(number, _signal.SIG_IGN if number in ignored else _signal.SIG_DFL)
         _become(report, procs, command)
+    os.close(closed_by_exec)
+    os.read(before_exec, 1)
     os.write(report, b"pid %d\n" % child)
     _, status, used = os.wait4(child, 0)
     os.write(report, b"end %d %d\n" % (status, used.ru_maxrss))

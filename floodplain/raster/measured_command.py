@@ -31,6 +31,8 @@ SHORTEST_SECONDS, MOST_OF_TIME = 0.02, 0.05
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """Exit statuses of shells and env."""
 _PASSED = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGCONT")
+_FLOOR_SLACK_BYTES = 2 * MIB
+"""What the launcher's child may touch between the reading of its mark and exec."""
 _BY_TERMINAL = ("SIGINT", "SIGQUIT", "SIGWINCH")
 
 
@@ -61,6 +63,8 @@ class _Seen:
     together: int = 0
     mark: int = 0
     processes: int = 0
+    pending: list[int] = field(default_factory=list)
+    """Signals that came before there was a command to pass them to."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -148,6 +152,8 @@ def _heard(words: list[bytes], seen: _Seen) -> None:
             seen.floor = values[0]
         case b"pid":
             seen.child = values[0]
+            for number in seen.pending:
+                _send(number, seen)
         case b"refused":
             seen.refused = values[0]
         case b"end":
@@ -221,11 +227,11 @@ def _peak(seen: _Seen, group: CommandCgroup | None) -> tuple[int, Method, int, i
     peaks = group.peaks() if group else None
     if group and peaks:
         return peaks[0], Method.CGROUP, max(peaks[1], seen.swap), group.baseline_bytes
-    # At the floor or below, the mark may be the launcher's; then the samples are near enough.
-    largest = max(seen.mark, seen.maxrss if seen.maxrss > seen.floor else 0)
+    # At the floor or below, the mark is the launcher's, which also is the most that samples can have missed.
+    largest = max(seen.mark, seen.maxrss if seen.maxrss > seen.floor + _FLOOR_SLACK_BYTES else 0)
     if not largest:
         largest = seen.maxrss
-        seen.notes.append("ended before it could be looked at: it held this much at most")
+        seen.notes.append("it ended before it could be looked at, and held this much at most")
     method = Method.VMHWM if seen.processes <= 1 else Method.SAMPLES
     return max(largest, seen.resident, seen.together), method, seen.swap, 0
 
@@ -241,13 +247,20 @@ def _shell_status(status: int) -> int:
     return 128 - status if status < 0 else status
 
 
+def _send(number: int, seen: _Seen) -> None:
+    if seen.child is None:
+        seen.pending.append(number)
+    elif seen.status is None:
+        os.kill(seen.child, number)
+
+
 @contextmanager
 def _passing_signals(seen: _Seen) -> Iterator[None]:
     """Signals that are meant for the command reach it; those of the terminal it has already."""
 
     def passed(number: int, _: FrameType | None) -> None:
-        if seen.child and seen.status is None and signal.Signals(number).name not in _BY_TERMINAL:
-            os.kill(seen.child, number)
+        if signal.Signals(number).name not in _BY_TERMINAL:
+            _send(number, seen)
 
     former = {}
     for name in _PASSED:
