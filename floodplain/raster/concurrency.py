@@ -62,7 +62,8 @@ def warnings(found: Sequence[Level]) -> tuple[str, ...]:
         rise = more.peak_bytes / fewer.peak_bytes - 1 if fewer.peak_bytes else 0.0
         if gain < LEAST_GAIN <= rise:
             said.append(
-                f"{more.concurrent} tasks at once in a process hold {rise * 100:+.0f} % memory ({mib(fewer.peak_bytes)} to "
+                f"{more.concurrent} tasks at once in a process hold {rise * 100:+.0f} % memory "
+                f"({mib(fewer.peak_bytes)} to "
                 f"{mib(more.peak_bytes)}) and do {gain * 100:+.0f} % tasks a second ({fewer.per_second:.3g} to "
                 f"{more.per_second:.3g}) compared with {fewer.concurrent}: stay at {fewer.concurrent}"
             )

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 from floodplain.problem import RuleError
@@ -89,7 +90,7 @@ def of_sketches(values: Any, bounds: Any, *, quantile: float = 0.99, factor: flo
     largest, largest_bound = values._max, bounds._max
     name = f"p{quantile * 100:g}"
 
-    def answer(count: float, rule: Rule, why: str) -> Quantile:
+    def answer(count: float | Fraction, rule: Rule, why: str) -> Quantile:
         at_least = rule is Rule.LOWER_BOUND
         return Quantile(math.ceil(count), at_least, rule, quantile, known, unknown, why)
 
@@ -106,7 +107,7 @@ def of_sketches(values: Any, bounds: Any, *, quantile: float = 0.99, factor: flo
             f"{_tasks(known)}, fewer than {enough(quantile)}: the maximum, {_mib(largest)}, times {factor:g}; by "
             f"itself it lies above the {name} with a probability of {confidence} %"
         )
-        return answer(largest * factor, Rule.MAXIMUM, why)
+        return answer(Fraction(largest) * Fraction(str(factor)), Rule.MAXIMUM, why)
     found = _kaplan_meier(values, bounds, quantile)
     if found is None:
         why = f"the {name} of {_tasks(known + unknown)} lies among {lower_bounds}, up to {_mib(largest_bound)}"

@@ -32,7 +32,7 @@ def told(sized: SizedWorker) -> Explanation:
             Row(
                 "Threshold",
                 mib(pools.threshold_bytes),
-                f"half the slot budget; {sized.above_threshold * 100:.1f} % of these tasks lie above and go to the big worker",
+                f"half the slot budget; {sized.above_threshold * 100:.1f} % of these tasks go to the big worker",
             ),
             Row("Big worker", from_bytes(pools.big_limit_bytes), _big(sized)),
             Row("GDAL_CACHEMAX", sized.gdal_cachemax, "of each process, in its environment before it starts"),
