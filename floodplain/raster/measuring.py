@@ -155,6 +155,8 @@ class measured:  # noqa: N801 - used like a function
     ) -> None:
         assert self._open is not None
         (span, measurement, facts, notes), self._open = self._open, None
+        if span not in _process.active:
+            return  # A child that was forked inside the block; it is its parent that measures.
         seconds = time.perf_counter() - span.began
         segment = _process.leave(span)
         record = _record(span, segment, facts, seconds, error)
