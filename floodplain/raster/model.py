@@ -1,21 +1,53 @@
 """What one raster task will hold at its peak: terms that add up, each with its arithmetic.
 
 Pure: no GDAL, no numpy. The peak is marginal: memory beyond what a worker holds that has loaded its libraries and has
-warped once. The form is that of facts/sizing.md 3.3; what each term stands on is in docs/how-we-size-rasters.md.
+warped once. A task has several moments (source array read, last chunk warped, mask made ...); each is a list of terms,
+and the estimate is the greatest of them. Where each term comes from: docs/how-we-size-rasters.md.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from floodplain.quantity import MIB
+from floodplain.quantity import KIB, MIB
+from floodplain.raster.block_cache import Blocks, blocks
 from floodplain.raster.header import Header
-from floodplain.raster.kernel import radius
-from floodplain.raster.pixel_size import itemsize, widest
+from floodplain.raster.mask_read import MaskKind, mask_read
+from floodplain.raster.pixel_size import itemsize
 from floodplain.raster.task import Destination, GdalSettings, SourceWindow, Way
 from floodplain.raster.terms import Estimate, Term
+from floodplain.raster.warp_chunk import VRT_BLOCK, Chunk, largest_chunk, pixel_cost, vrt_block
 
-FIXED = 4 * MIB
+FIXED = 2 * MIB
+"""The dataset's handle, the transformer's tables, PROJ's pages of a CRS not used before, Python's objects, and what the
+allocator rounds up: measured by benchmarks/raster_warps.py, 0.3 to 3 MiB."""
+THREAD = MIB
+"""The touched part of a further thread's stack and its malloc arena."""
+HEAP = 32 * MIB
+"""The most that glibc's dynamic threshold for mmap becomes on 64 bits (mallopt(3), M_MMAP_THRESHOLD)."""
+CURL_CACHE = 16_384_000
+"""CPL_VSIL_CURL_CACHE_SIZE: fetched parts of remote files, one cache a process."""
+RAW_BLOCKS = 10 * MIB
+"""GDAL_MAX_RAW_BLOCK_CACHE_SIZE: compressed blocks that the GTiff driver fetches ahead of one read."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What the moments are computed from."""
+
+    header: Header
+    windows: tuple[SourceWindow, ...]
+    destination: Destination
+    settings: GdalSettings
+    bands: int
+    read: Blocks
+    chunk: Chunk | None
+
+    @property
+    def destination_bytes(self) -> int:
+        return self.destination.pixels * self.destination.bands * itemsize(self.destination.dtype)
 
 
 def estimate_task(
@@ -28,37 +60,158 @@ def estimate_task(
     factor: float = 1.0,
     notes: Sequence[str] = (),
 ) -> Estimate:
-    """The marginal peak of reading `windows` into `destination`. `source_bands` where not all bands are read.
+    """The marginal peak of reading `windows` into `destination`.
 
-    Raises RuleError for an unknown dtype or resampling.
+    `windows` have the resampling's halo already; `source_bands` where not all bands are read, the first ones. Raises
+    RuleError for an unknown dtype or resampling.
     """
-    bands = header.bands if source_bands is None else source_bands
-    working = itemsize(widest(header.dtypes))
-    source_pixels = sum(window.pixels for window in windows)
-    extra = 32 if header.alpha_bands else bands if any(n is not None for n in header.nodata) else 0
-    destination_bytes = destination.pixels * destination.bands * itemsize(destination.dtype)
-    touched = sum(_touched(header, window, bands) for window in windows)
-    chunk_bits = source_pixels * (bands * working * 8 + extra) + destination.pixels * (bands * working * 8 + extra)
-    terms = [Term("destination", destination_bytes, f"{destination.width} x {destination.height} px")]
-    terms.append(Term("block cache", min(settings.cache_bytes, touched), f"{touched} bytes touched"))
+    bands = min(header.bands, header.bands if source_bands is None else source_bands)
+    chunk = None
     if settings.way is not Way.READ:
-        radius(settings.resampling)
-        terms.append(Term("warp chunk", min(settings.warp_memory_bytes, chunk_bits // 8), f"{chunk_bits // 8} bytes"))
-    if settings.way is Way.ARRAY:
-        arrays = source_pixels * bands * working + destination_bytes
-        terms.append(Term("arrays", arrays, "source array and one more copy of the destination"))
-    if settings.masked:
-        terms.append(Term("mask", 2 * destination.pixels * destination.bands, "one byte a pixel, read and kept"))
-    if settings.remote:
-        terms.append(Term("remote cache", 16 * MIB, "CPL_VSIL_CURL_CACHE_SIZE"))
-    terms.append(Term("fixed", FIXED, "small allocations"))
+        chunk = largest_chunk(pixel_cost(header, bands, destination, settings), windows, destination, settings)
+    read = blocks(header, windows, bands)
+    task = _Task(header, tuple(windows), destination, settings, bands, read, chunk)
+    moments = [*_reading(task), *_warping(task), *_masking(task)]
+    terms = max(moments, key=lambda terms: sum(term.bytes for term in terms))
+    terms = [term for term in [*terms, *_always(task)] if term.bytes]
     return Estimate(tuple(terms), factor, tuple(notes))
 
 
-def _touched(header: Header, window: SourceWindow, bands: int) -> int:
-    def side(length: int, block: int, whole: int) -> int:
-        return min((-(-length // block) + 1) * block, -(-whole // block) * block)
+def _reading(task: _Task) -> list[list[Term]]:
+    """A read without a warp, or the source array's read before one."""
+    if task.settings.way is Way.READ:
+        return [[_destination(task, 1.0), *_cache(task)]]
+    if task.settings.way is Way.ARRAY:
+        return [[*_source_arrays(task, 1), *_cache(task)]]
+    return []
 
-    pixels = side(window.width, header.block_width, window.level_width)
-    pixels *= side(window.height, header.block_height, window.level_height)
-    return pixels * sum(itemsize(dtype) for dtype in header.dtypes[:bands])
+
+def _warping(task: _Task) -> list[list[Term]]:
+    """While the last chunk is warped, and while it is written into the destination array.
+
+    An array of numpy.zeros or numpy.empty takes memory as it is written, chunk by chunk.
+    """
+    chunk, settings = task.chunk, task.settings
+    if chunk is None:
+        return []
+    arrays = _source_arrays(task, 2) if settings.way is Way.ARRAY else []
+    if settings.way is Way.VRT and _by_blocks(task, chunk):
+        return [[_destination(task, 1.0), *_cache(task, _vrt_blocks(task, task.destination.bands)), _block(task)]]
+    # reproject warps with GDALChunkAndWarpMulti when it has threads: one chunk is read while another is warped.
+    flying = 2 if settings.way is not Way.VRT and settings.threads > 1 and chunk.count > 1 else 1
+    cache = _cache(task, _vrt_blocks(task, 1) if settings.way is Way.VRT and task.header.alpha_bands else 0)
+    if _straight(task, chunk):
+        return [[*arrays, _destination(task, 1.0), *cache, _chunk(chunk, 1, 0, "straight into the destination")]]
+    # Chunks side by side touch every page of the array's rows before the last is warped.
+    before = max(0.0, 1 - flying / chunk.count) if chunk.width == task.destination.width or chunk.count == 1 else 1.0
+    kept = _kept(chunk)
+    return [
+        [*arrays, _destination(task, before), *cache, _chunk(chunk, flying, flying, "the last is warped"), kept],
+        [*arrays, _destination(task, 1.0), *cache, _chunk(chunk, flying - 1, flying, "the last is written"), kept],
+    ]
+
+
+def _masking(task: _Task) -> list[list[Term]]:
+    """A masked read, after its values were read."""
+    mask = mask_read(task.header, task.destination, task.settings)
+    if not mask.kept_bytes or task.settings.way not in {Way.READ, Way.VRT}:
+        return []
+    others, again = 0, []
+    if task.settings.way is Way.VRT and task.chunk is not None:
+        if mask.kind is MaskKind.NODATA and task.destination.bands == 1:
+            again = [_chunk(task.chunk, 1, 0, "once more, for the mask")]
+        else:
+            # One band is asked of a dataset of several: by blocks, and a block is warped in all bands.
+            alone = mask.kind is MaskKind.ALPHA and not task.settings.add_alpha
+            others = _vrt_blocks(task, 1 if alone else task.destination.bands)
+            again = [_block(task)]
+    elif mask.kind is MaskKind.ALPHA:
+        others = task.read.count * task.header.block_width * task.header.block_height
+    held = [_destination(task, 1.0), *_cache(task, others)]
+    made = Term("mask", mask.made_bytes, f"a byte a pixel and band ({mask.kind}), and what it is compared with")
+    kept = Term("mask", mask.kept_bytes, f"a byte a pixel and band ({mask.kind}), as given, as boolean and inverted")
+    return [[*held, *again, made], [*held, kept]]
+
+
+def _always(task: _Task) -> list[Term]:
+    terms = [Term("fixed", FIXED, "handles, transformer, PROJ, rounding of the allocator")]
+    if task.settings.threads > 1:
+        more = task.settings.threads - 1
+        terms.append(Term("threads", more * THREAD, f"{more} more than one, {_size(THREAD)} each"))
+    if task.settings.remote:
+        fetched = task.read.touched_bytes
+        cached = min(CURL_CACHE, fetched) + min(RAW_BLOCKS, fetched)
+        terms.append(Term("remote cache", cached, f"parts fetched, at most {_size(CURL_CACHE)}, and raw blocks"))
+    return terms
+
+
+def _destination(task: _Task, share: float) -> Term:
+    whole, destination = task.destination_bytes, task.destination
+    why = f"{destination.width} x {destination.height} px x {destination.bands} bands of {destination.dtype}"
+    return Term("destination", math.ceil(whole * share), why if share == 1.0 else f"{why}, {share:.0%} written so far")
+
+
+def _cache(task: _Task, others: int = 0) -> list[Term]:
+    limit, read = task.settings.cache_bytes, task.read
+    why = f"{read.count} blocks touched are {_size(read.touched_bytes)}"
+    why += f", those of the warped VRT {_size(others)}" if others else ""
+    return [
+        Term("block cache", read.cached(limit, others), f"{why}; the cache has {_size(limit)}"),
+        Term("decoding", read.buffer_bytes, "one block beside the cache while it is decoded"),
+    ]
+
+
+def _source_arrays(task: _Task, copies: int) -> list[Term]:
+    pixels = sum(window.pixels for window in task.windows)
+    size = pixels * sum(itemsize(dtype) for dtype in task.header.dtypes[: task.bands])
+    why = f"{pixels} px x {task.bands} bands"
+    return [Term("source array", copies * size, why if copies == 1 else f"{why}, and rasterio's copy of it for GDAL")]
+
+
+def _chunk(chunk: Chunk, sources: int, destinations: int, when: str) -> Term:
+    masks = chunk.mask_bytes * max(sources, destinations)
+    size = sources * chunk.source_bytes + destinations * chunk.destination_bytes + masks
+    what = f"1 of {chunk.count} chunks of {chunk.width} x {chunk.height} px"
+    return Term("warp chunk", size, f"{what}, {when}: {sources} x source, {destinations} x destination, masks")
+
+
+def _kept(chunk: Chunk) -> Term:
+    """What malloc keeps of earlier chunks: glibc takes buffers below 32 MiB from the heap once one was freed, and a
+    cached block above a freed buffer keeps the heap from shrinking."""
+    size = chunk.source_bytes if chunk.count > 1 and chunk.source_bytes < HEAP else 0
+    return Term("allocator", size, f"the source buffer of an earlier chunk, kept by malloc as it is below {_size(HEAP)}")
+
+
+def _block(task: _Task) -> Term:
+    """The buffers of a warp of one block of a warped VRT."""
+    width, height = vrt_block(task.destination)
+    one = Destination(width, height, task.destination.bands, task.destination.dtype)
+    share = one.pixels / task.destination.pixels
+    pixels = sum(window.pixels for window in task.windows) * share
+    cost = pixel_cost(task.header, task.bands, one, task.settings)
+    size = pixels * (cost.values + cost.source_mask) + one.pixels * (cost.values + cost.destination_mask)
+    return Term("warp chunk", math.ceil(size), f"one block of the warped VRT, {width} x {height} px")
+
+
+def _vrt_blocks(task: _Task, bands: int) -> int:
+    width, height = vrt_block(task.destination)
+    count = math.ceil(task.destination.width / width) * math.ceil(task.destination.height / height)
+    return count * width * height * bands * itemsize(task.destination.dtype)
+
+
+def _by_blocks(task: _Task, chunk: Chunk) -> bool:
+    """Whether a warped VRT is read block by block through the cache: not all of its bands are wanted, it has an alpha
+    band that is not warped but made, or the chunks became as small as blocks."""
+    if task.settings.add_alpha or task.bands < task.header.bands:
+        return True
+    return chunk.count > 1 and (chunk.width <= VRT_BLOCK[0] or chunk.height <= VRT_BLOCK[1])
+
+
+def _straight(task: _Task, chunk: Chunk) -> bool:
+    """Whether the warp writes where the result is wanted, without a buffer of its own."""
+    same = set(task.header.dtypes) == {task.destination.dtype}
+    return task.settings.way is Way.VRT and chunk.count == 1 and same
+
+
+def _size(size: int) -> str:
+    return f"{size / MIB:.1f} MiB" if size >= MIB else f"{size / KIB:.0f} KiB"

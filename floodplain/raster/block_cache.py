@@ -1,0 +1,62 @@
+"""What GDAL's block cache will hold of a source, and the buffers through which a block gets there. Pure.
+
+The cache is one for the process. It is bounded by GDAL_CACHEMAX, but never smaller than the block that is being read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from floodplain.raster.header import Header
+from floodplain.raster.pixel_size import itemsize
+from floodplain.raster.task import SourceWindow
+
+SLACK_PIXELS = 1
+"""GDAL's own source window differs by about a pixel (it transforms a grid of points, with an error of up to 1/8)."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Blocks of a source that a task touches."""
+
+    touched_bytes: int
+    """All of them, decoded."""
+    one_bytes: int
+    """Of one block position: all bands of it when they are interleaved by pixel."""
+    buffer_bytes: int
+    """Beside the cache, while a block is decoded."""
+    count: int
+    """Block positions."""
+
+    def cached(self, cache_bytes: int, others: int = 0) -> int:
+        """Bytes cached at most, with `others` of other datasets wanting their place too."""
+        return max(min(cache_bytes, self.touched_bytes + others), self.one_bytes)
+
+
+def blocks(header: Header, windows: Sequence[SourceWindow], bands: int, *, halo: int = SLACK_PIXELS) -> Blocks:
+    """What reading `bands` bands of `windows` touches, at the level of the windows.
+
+    Interleaved by pixel, all bands of a block are decoded and cached whichever are wanted (GTiffRasterBand). A mask of
+    the dataset is one more band of bytes.
+    """
+    dtypes = header.dtypes if header.pixel_interleaved else header.dtypes[:bands]
+    pixel = sum(itemsize(dtype) for dtype in dtypes)
+    mask = 1 if header.dataset_mask else 0
+    positions = sum(_positions(header, window, halo) for window in windows)
+    block = header.block_width * header.block_height
+    together = header.pixel_interleaved and header.bands > 1
+    one = block * (pixel if header.pixel_interleaved else max(map(itemsize, dtypes)))
+    # Bands interleaved by pixel are decoded together and then parted; a lone band is decoded where it is cached.
+    buffers = (one if together else 0) + (one if header.compression else 0)
+    return Blocks(positions * block * (pixel + mask), one, buffers, positions)
+
+
+def _positions(header: Header, window: SourceWindow, halo: int) -> int:
+    across = _side(window.column, window.width, header.block_width, window.level_width, halo)
+    return across * _side(window.row, window.height, header.block_height, window.level_height, halo)
+
+
+def _side(start: int, length: int, block: int, whole: int, halo: int) -> int:
+    first, last = max(0, start - halo), min(whole, start + length + halo) - 1
+    return max(1, last // block - first // block + 1)

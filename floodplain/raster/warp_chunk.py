@@ -1,0 +1,111 @@
+"""Into which chunks GDAL splits a warp, and what one chunk allocates. Pure; not what stays in memory beside it.
+
+The rules are those of GDAL 3.10: `GDALWarpOperation::CollectChunkListInternal` and `WarpRegionToBuffer` in
+alg/gdalwarpoperation.cpp, `VRTWarpedDataset::IRasterIO` in frmts/vrt/vrtwarped.cpp.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from floodplain.raster.header import Header
+from floodplain.raster.kernel import radius
+from floodplain.raster.pixel_size import itemsize, widest
+from floodplain.raster.task import Destination, GdalSettings, SourceWindow, Way
+
+VRT_BLOCK = (512, 128)
+"""Columns and rows of a block of a warped VRT, where the raster is as large."""
+
+
+@dataclass(frozen=True)
+class PixelCost:
+    """Bytes of one pixel in the buffers of a warp; masks are fractions of a byte."""
+
+    values: int
+    """Of all bands in the working type: that of the source buffer and of the destination buffer."""
+    source_mask: float
+    destination_mask: float
+    scratch: float
+    """Of a source pixel, while masks are made."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The largest piece that is warped at once."""
+
+    width: int
+    height: int
+    count: int
+    """Pieces in all."""
+    source_bytes: int
+    """Source pixels with their masks."""
+    destination_bytes: int
+    """Destination pixels without masks."""
+    mask_bytes: int
+    """Masks of the destination."""
+
+
+def pixel_cost(header: Header, bands: int, destination: Destination, settings: GdalSettings) -> PixelCost:
+    """What the warp keeps for each pixel: 4 bytes (a float density) for an alpha band on each side that has one, a bit
+    a band for nodata, a bit for a mask of the dataset.
+
+    rasterio takes the source's alpha band as such only in a WarpedVRT: `reproject` warps it as one more band.
+    """
+    working = itemsize(widest((*header.dtypes[:bands], destination.dtype)))
+    alpha = settings.way is Way.VRT and any(number <= bands for number in header.alpha_bands)
+    nodata = bands / 8 if any(value is not None for value in header.nodata) else 0.0
+    masked = header.dataset_mask and settings.way is not Way.ARRAY and not alpha
+    source_mask = nodata + (4 if alpha else 1 / 8 if masked else 0)
+    destination_mask = nodata + (4 if alpha or settings.add_alpha else 0)
+    # GDALWarpSrcMaskMasker reads the mask as bytes before it makes bits of it; nodata has one more mask for all bands.
+    scratch = (1 if masked else 0) + (1 / 8 if nodata else 0)
+    return PixelCost(working * bands, source_mask, destination_mask, scratch)
+
+
+def largest_chunk(
+    cost: PixelCost, windows: Sequence[SourceWindow], destination: Destination, settings: GdalSettings
+) -> Chunk:
+    """The destination's longer side is halved until source and destination pixels with masks fit `warp_memory_bytes`.
+
+    A part of the destination needs the same part of the source window, and the kernel's halo on each side of it. A
+    side of 2 pixels is not split, so that one chunk may exceed the limit.
+    """
+    width, height, count = destination.width, destination.height, 1
+    while True:
+        pixels = sum(_source_pixels(window, destination, width, height, settings) for window in windows)
+        asked = pixels * (cost.values + cost.source_mask) + width * height * (cost.values + cost.destination_mask)
+        if asked <= settings.warp_memory_bytes or min(width, height) <= 2:
+            break
+        if width >= height:
+            width = math.ceil(width / 2)
+        else:
+            height = math.ceil(height / 2)
+        count *= 2
+    return Chunk(
+        width,
+        height,
+        count,
+        math.ceil(pixels * (cost.values + cost.source_mask + cost.scratch)),
+        width * height * cost.values,
+        math.ceil(width * height * cost.destination_mask),
+    )
+
+
+def vrt_block(destination: Destination) -> tuple[int, int]:
+    """Columns and rows of a block of a warped VRT of this size."""
+    return min(VRT_BLOCK[0], destination.width), min(VRT_BLOCK[1], destination.height)
+
+
+def _source_pixels(window: SourceWindow, whole: Destination, width: int, height: int, settings: GdalSettings) -> int:
+    across = _share(window.width, whole.width, width, settings)
+    return across * _share(window.height, whole.height, height, settings)
+
+
+def _share(length: int, whole: int, part: int, settings: GdalSettings) -> int:
+    """Of one side of the window, which has its halo already."""
+    if part >= whole:
+        return length
+    halo = math.ceil(radius(settings.resampling) * max(1.0, length / whole))
+    return min(length, math.ceil((length - 2 * halo) * part / whole) + 2 * halo)
