@@ -196,12 +196,12 @@ def _checked_count(option: str, text: str) -> int:
 
 
 def _size(option: str, text: str) -> int:
-    """Bytes; `256MiB` is taken for 256Mi. A bare number is bytes, and too few of them are no size that is meant."""
-    from floodplain.quantity import MIB, QuantityError, to_bytes
+    """Bytes. A bare number is bytes too, and too few of them are no size that is meant."""
+    from floodplain.quantity import MIB, QuantityError
+    from floodplain.raster.pools_file import size_bytes
 
-    plain = text[:-1] if re.fullmatch(r".*[0-9] ?[KMGT]iB", text) else text
     try:
-        count = to_bytes(plain.replace(" ", ""))
+        count = size_bytes(text)
     except QuantityError as error:
         raise ValueError(f"{option}: {error}") from error
     if option == "--cache" and count == 0:

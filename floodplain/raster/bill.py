@@ -16,6 +16,7 @@ from floodplain.problem import RuleError
 from floodplain.quantity import GIB
 from floodplain.raster.peaks import Task, layer_peaks
 from floodplain.raster.record import Record
+from floodplain.raster.route import Place, route
 from floodplain.raster.sized_worker import SizedWorker, Wishes, size_worker
 from floodplain.raster.worker import WorkerMemory
 
@@ -119,7 +120,9 @@ def make_bill(
     unknown = 0
     for number, (task, taken) in enumerate(zip(tasks, seconds, strict=True), start=1):
         estimate = task.record.estimate_bytes
-        if task.bound or (task.bytes if estimate is None else estimate) > pools.threshold_bytes:
+        asked = task.bytes if estimate is None else estimate
+        # A task that held nothing beyond the baseline needs no slot to speak of; `route` takes no estimate of 0.
+        if task.bound or route(max(1, asked), pools).place is not Place.SMALL:
             big.append(taken)
             unknown += task.bound
             continue
