@@ -15,8 +15,8 @@ from typing import Any
 
 from floodplain.problem import RuleError
 from floodplain.quantity import MIB
-from floodplain.raster.histogram import RELATIVE_ERROR
 
+RELATIVE_ERROR = 0.01
 CONFIDENCE = 0.95
 FACTOR = 1.1
 """On the maximum of few peaks: of all simple rules the one with the least waste in a replay of 13,930 tasks
