@@ -12,4 +12,9 @@ def _root() -> None:
     """Raster work: what a warp will hold, and which worker it goes to."""
 
 
-import floodplain.cli_raster_fleet  # noqa: E402, F401 - its commands are of this group
+from floodplain import (  # noqa: E402, I001 - their commands are of this group, and help shows them in this order
+    cli_raster_estimate,  # noqa: F401
+    cli_raster_route,  # noqa: F401
+    cli_raster_annotate,  # noqa: F401
+    cli_raster_fleet,  # noqa: F401
+)

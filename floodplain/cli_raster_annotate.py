@@ -1,0 +1,145 @@
+"""`floodplain raster annotate`: estimates as annotations of pods, so that admission needs no network. Edge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from floodplain import cli_raster_options as options
+from floodplain.cli_raster import raster
+from floodplain.cli_raster_estimate import Bounds, Crs, Tile, Window, answer, asked_of, headline
+
+_STATUS = (
+    "Exit status: 0 printed, 1 the estimate is refused or cannot be had, or a file cannot be read or understood, "
+    "2 bad options."
+)
+
+
+@raster.command("annotate", epilog=_STATUS)
+def annotate(
+    source: Annotated[
+        str | None, typer.Argument(help="A raster, as of `raster estimate`; or name --routed.", metavar="[SOURCE]")
+    ] = None,
+    routed: Annotated[
+        str | None,
+        typer.Option(
+            help="Lines of `raster route`: the container does them one by one. - reads stdin.", metavar="FILE"
+        ),
+    ] = None,
+    line: Annotated[int | None, typer.Option(min=1, help="Only this line of --routed.", metavar="NUMBER")] = None,
+    manifest: Annotated[
+        str | None, typer.Option(help="Print this Job, CronJob or Pod with the annotations on its pod.", metavar="FILE")
+    ] = None,
+    tile: Tile = None,
+    window: Window = None,
+    bounds: Bounds = None,
+    crs: Crs = None,
+    size: options.Sized = None,
+    resampling: options.Resampling = "nearest",
+    way: options.Way = "vrt",
+    masked: options.Masked = False,
+    warp_memory: options.WarpMemory = "64Mi",
+    threads: options.Threads = 1,
+    factor: options.Factor = 1.0,
+    sidecars: options.Sidecars = False,
+    pools_file: options.PoolsFile = None,
+    slots: options.Slots = None,
+    small_memory: options.SmallMemory = None,
+    big_memory: options.BigMemory = None,
+    baseline: options.Baseline = None,
+    cache: options.Cache = None,
+    processes: options.Processes = None,
+    agent: options.Agent = None,
+    threshold: options.Threshold = None,
+) -> None:
+    """Print the annotations of a pod that runs a task: engine, peak (estimate and baseline) and what it consists of.
+
+    Of several lines the largest estimate counts.
+    """
+    from floodplain.cli_plan_files import FileError
+    from floodplain.raster.pod_annotations import annotations_of, patched, to_yaml
+
+    flags = options.PoolFlags(pools_file, slots, small_memory, big_memory, baseline, cache, processes, agent, threshold)
+    ground = options.ground_of(options.TaskFlags(resampling, way, masked, warp_memory, threads, factor), flags)
+    if (source is None) == (routed is None):
+        options.bad("SOURCE: name a raster, or a file of routed lines with --routed; not both")
+    try:
+        if routed is not None:
+            found, of = _largest(routed, line)
+        else:
+            assert source is not None
+            asked = asked_of(tile, window, bounds, crs, size)
+            found, of = answer(source, asked, ground, sidecars)[0].to_json(), headline(source, asked)
+        if "peak_bytes" not in found or found["pool"] not in ("small", "big"):
+            raise FileError(f"{of} is {found['pool']}: {found['reason']}")
+        made = annotations_of(found["peak_bytes"], ground.pools.baseline_bytes, found["terms"], of=of)
+        typer.echo(to_yaml(made) if manifest is None else _patched(manifest, made, patched), nl=False)
+    except FileError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(options.FAILED) from None
+
+
+def _patched(manifest: str, made: Mapping[str, str], patch: Any) -> str:
+    from floodplain.cli_raster_files import read_file
+
+    return read_file("--manifest", manifest, lambda content: str(patch(content.decode("utf-8-sig"), made)))
+
+
+def _largest(path: str, only: int | None) -> tuple[Mapping[str, Any], str]:
+    """The largest estimate of a file, and of which line it is. Raises FileError."""
+    from floodplain.cli_plan_files import FileError, shown
+
+    best: tuple[Mapping[str, Any], str] | None = None
+    count = 0
+    for number, entry in _estimates(path):
+        if only is not None and number != only:
+            continue
+        count += 1
+        found = entry["estimate"]
+        if found["pool"] == "skipped":
+            continue
+        told = f"line {number}, {shown(entry['source'])}"
+        if "peak_bytes" not in found:
+            raise FileError(f"--routed: {shown(path)}: {told} has no estimate ({found['reason']}); leave it out")
+        if best is None or found["peak_bytes"] > best[0]["peak_bytes"]:
+            best = found, told
+    if best is None:
+        wanted = "has no task with an estimate" if only is None else f"has no task with an estimate in line {only}"
+        raise FileError(f"--routed: {shown(path)} {wanted}; name a file that `floodplain raster route` wrote")
+    found, told = best
+    return found, told if count == 1 else f"largest of {count} tasks, {told}"
+
+
+def _estimates(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    from floodplain.cli_plan_files import FileError, opened_lines, shown
+
+    with opened_lines("--routed", path) as lines:
+        for number, text in enumerate(lines, start=1):
+            if not text.strip():
+                continue
+            try:
+                entry = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                entry, why = None, f" ({error})"
+            else:
+                why = ""
+            if not _routed_line(entry):
+                remedy = "name a file that `floodplain raster route` wrote"
+                raise FileError(f"--routed: {shown(path)}: line {number} is no routed task{why}; {remedy}")
+            yield number, entry
+
+
+def _routed_line(entry: Any) -> bool:
+    if not isinstance(entry, dict) or not isinstance(entry.get("source"), str):
+        return False
+    found = entry.get("estimate")
+    if not isinstance(found, dict) or not all(isinstance(found.get(key), str) for key in ("pool", "reason")):
+        return False
+    if "peak_bytes" not in found:
+        return True
+    terms = found.get("terms")
+    counts = [found["peak_bytes"], *(terms.values() if isinstance(terms, dict) else [None])]
+    return all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts)

@@ -1,0 +1,184 @@
+"""Options that the raster commands share, and what they mean together: GDAL's settings and the two pools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from floodplain.problem import Problem
+    from floodplain.raster.routed import Ground
+    from floodplain.raster.tile_line import Asked
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+Sized = Annotated[str | None, typer.Option("--size", help="Destination in pixels.", metavar="WIDTHxHEIGHT")]
+Resampling = Annotated[str, typer.Option(help="rasterio's name, such as bilinear or cubic.", metavar="NAME")]
+Way = Annotated[str, typer.Option(help="vrt, band, array or read: how the task gets its pixels.", metavar="WAY")]
+Masked = Annotated[bool, typer.Option("--masked", help="The task reads masks too.")]
+WarpMemory = Annotated[str, typer.Option(help="warp_mem_limit of the task.", metavar="SIZE")]
+Threads = Annotated[int, typer.Option(min=1, max=1024, help="Threads of one warp.", metavar="COUNT")]
+Factor = Annotated[float, typer.Option(min=0.1, max=100, help="Calibration: what the estimate is multiplied by.")]
+Sidecars = Annotated[
+    bool, typer.Option("--sidecars", help="Look for .ovr, .msk and .aux.xml too, at the price of more requests.")
+]
+PoolsFile = Annotated[
+    str | None, typer.Option(help="raster.json of WorkerPools; the options below go before it.", metavar="FILE")
+]
+Slots = Annotated[int | None, typer.Option(help="Tasks at once in a small worker; default 8.", metavar="COUNT")]
+SmallMemory = Annotated[str | None, typer.Option(help="Limit of a small worker; default 8Gi.", metavar="SIZE")]
+BigMemory = Annotated[str | None, typer.Option(help="Limit of the big worker; default 16Gi.", metavar="SIZE")]
+Baseline = Annotated[str | None, typer.Option(help="Of a process that waits, warmed up; default 67Mi.", metavar="SIZE")]
+Cache = Annotated[str | None, typer.Option(help="GDAL_CACHEMAX of a process; default 64Mi.", metavar="SIZE")]
+Processes = Annotated[int | None, typer.Option(help="Of a small worker; default 1.", metavar="COUNT")]
+Agent = Annotated[str | None, typer.Option(help="What else runs in the pod; default 0.", metavar="SIZE")]
+Threshold = Annotated[str | None, typer.Option(help="Default: half the slot budget.", metavar="SIZE")]
+
+_OPTIONS = {
+    "slots": "--slots",
+    "small_limit_bytes": "--small-memory",
+    "big_limit_bytes": "--big-memory",
+    "baseline_bytes": "--baseline",
+    "cache_bytes": "--cache",
+    "processes": "--processes",
+    "agent_bytes": "--agent",
+    "given_threshold_bytes": "--threshold",
+}
+
+
+@dataclass(frozen=True)
+class PoolFlags:
+    """The pools as options give them; None: left out."""
+
+    pools_file: str | None = None
+    slots: int | None = None
+    small_limit_bytes: str | None = None
+    big_limit_bytes: str | None = None
+    baseline_bytes: str | None = None
+    cache_bytes: str | None = None
+    processes: int | None = None
+    agent_bytes: str | None = None
+    given_threshold_bytes: str | None = None
+
+
+@dataclass(frozen=True)
+class TaskFlags:
+    """Settings of tasks as options give them."""
+
+    resampling: str
+    way: str
+    masked: bool
+    warp_memory: str
+    threads: int
+    factor: float
+    on_failure: str = "fail"
+
+
+def ground_of(tasks: TaskFlags, flags: PoolFlags) -> Ground:
+    """What estimates are made with. Ends the command with status 2 after telling everything that is wrong."""
+    from floodplain.problem import ProblemsError, did_you_mean
+    from floodplain.raster.pools_file import two_pools
+    from floodplain.raster.route import OnFailure
+    from floodplain.raster.routed import Ground
+    from floodplain.raster.task import GdalSettings
+    from floodplain.raster.tile_line import read_asked
+
+    told: list[str] = []
+    in_file, own = _in_file(flags, told), _own(flags, told)
+    warp_memory = _size("--warp-memory", tasks.warp_memory, told)
+    asked = None
+    try:
+        asked = read_asked({"resampling": tasks.resampling, "way": tasks.way})
+    except ProblemsError as error:
+        told += [str(replace(problem, path=f"--{problem.path}")) for problem in error.problems]
+    if tasks.on_failure not in tuple(OnFailure):
+        remedy = did_you_mean(tasks.on_failure, OnFailure) or f"write {' or '.join(OnFailure)}"
+        told.append(f"--on-failure: {tasks.on_failure!r} is not known; {remedy}")
+    if told:
+        bad(*told)
+    try:
+        pools = two_pools(in_file, own)
+    except ProblemsError as error:
+        bad(*(_named(problem, flags, in_file, own) for problem in error.problems))
+    assert asked is not None and asked.way is not None and asked.resampling is not None and warp_memory is not None
+    settings = GdalSettings(
+        cache_bytes=pools.cache_bytes,
+        warp_memory_bytes=warp_memory,
+        resampling=asked.resampling,
+        threads=tasks.threads,
+        way=asked.way,
+        masked=tasks.masked,
+    )
+    return Ground(settings, pools, tasks.factor, OnFailure(tasks.on_failure))
+
+
+def asked_of(given: Mapping[str, str | None]) -> Asked:
+    """What of a raster options ask for. Ends the command with status 2 after telling everything that is wrong."""
+    from floodplain.problem import ProblemsError
+    from floodplain.raster.tile_line import read_asked
+
+    try:
+        return read_asked(given)
+    except ProblemsError as error:
+        bad(
+            *(
+                str(replace(one, path=" and ".join(f"--{key}" for key in one.path.split(" and "))))
+                for one in error.problems
+            )
+        )
+
+
+def bad(*messages: str) -> NoReturn:
+    """Tell what is wrong with the options, and end."""
+    for message in messages:
+        typer.echo(message, err=True)
+    raise typer.Exit(BAD_INPUT)
+
+
+def _in_file(flags: PoolFlags, told: list[str]) -> dict[str, int]:
+    from floodplain.cli_plan_files import FileError
+    from floodplain.cli_raster_files import read_file
+    from floodplain.raster.pools_file import read_pools_file
+
+    if flags.pools_file is None:
+        return {}
+    try:
+        return read_file("--pools-file", flags.pools_file, read_pools_file).given
+    except FileError as error:
+        told.append(str(error))
+        return {}
+
+
+def _own(flags: PoolFlags, told: list[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for field, option in _OPTIONS.items():
+        value = getattr(flags, field)
+        count = _size(option, value, told) if isinstance(value, str) else value
+        if count is not None:
+            found[field] = count
+    return found
+
+
+def _size(option: str, text: str, told: list[str]) -> int | None:
+    from floodplain.problem import RuleError
+    from floodplain.raster.pools_file import size_bytes, size_problem
+
+    try:
+        count = size_bytes(text)
+    except RuleError as error:
+        told.append(f"{option}: {error}")
+        return None
+    problem = size_problem(option, count, text)
+    told += [problem] if problem else []
+    return count
+
+
+def _named(problem: Problem, flags: PoolFlags, in_file: Mapping[str, int], own: Mapping[str, int]) -> str:
+    """By the option, or by the file and its key where the figure is from there."""
+    option = _OPTIONS.get(problem.path, problem.path)
+    if problem.path in in_file and problem.path not in own:
+        option = f"--pools-file: {flags.pools_file}: {problem.path}"
+    return str(replace(problem, path=option))

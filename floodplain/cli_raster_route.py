@@ -1,0 +1,138 @@
+"""`floodplain raster route`: a list of tasks, split over the two pools before anything is allocated. Edge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from floodplain import cli_raster_options as options
+from floodplain.cli_raster import raster
+
+if TYPE_CHECKING:
+    from floodplain.raster.read_headers import Read
+    from floodplain.raster.routed import Ground
+    from floodplain.raster.tile_line import TileLine
+
+_STATUS = (
+    "Exit status: 0 every task has a pool or nothing to do, 1 a task was refused or failed, or a file cannot be read, "
+    "understood or written (nothing is written then), 2 bad options, 130 interrupted (nothing is written)."
+)
+
+
+@raster.command("route", epilog=_STATUS)
+def route(
+    tiles: Annotated[str, typer.Argument(help="A JSON object a line; - reads stdin.", metavar="TILES")],
+    out: Annotated[str, typer.Option(help="Folder for small.jsonl, big.jsonl and others.", metavar="DIR")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run wrote there.")] = False,
+    parallel: Annotated[int, typer.Option(min=1, max=256, help="Headers that are read at once.")] = 16,
+    on_failure: Annotated[
+        str, typer.Option(help="fail, or big: a task whose estimate cannot be had goes to the big pool.")
+    ] = "fail",
+    resampling: options.Resampling = "nearest",
+    way: options.Way = "vrt",
+    masked: options.Masked = False,
+    warp_memory: options.WarpMemory = "64Mi",
+    threads: options.Threads = 1,
+    factor: options.Factor = 1.0,
+    sidecars: options.Sidecars = False,
+    pools_file: options.PoolsFile = None,
+    slots: options.Slots = None,
+    small_memory: options.SmallMemory = None,
+    big_memory: options.BigMemory = None,
+    baseline: options.Baseline = None,
+    cache: options.Cache = None,
+    processes: options.Processes = None,
+    agent: options.Agent = None,
+    threshold: options.Threshold = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+) -> None:
+    """Split a list of tasks by their estimates: small.jsonl, big.jsonl, and refused, skipped and failed if there are.
+
+    A line names a raster and what of it: {"source": "s3://b/a.tif", "tile": "14/8716/5685"}; instead of tile window
+    [column, row, width, height] or bounds [left, bottom, right, top] with crs. size, resampling, way and masked of a
+    line go before the options. Every line is kept as it is and gets the key `estimate`. A raster's header is read once.
+    """
+    from floodplain.cli_plan_files import FileError
+    from floodplain.cli_raster_files import read_lines
+
+    ground = options.ground_of(
+        options.TaskFlags(resampling, way, masked, warp_memory, threads, factor, on_failure),
+        options.PoolFlags(pools_file, slots, small_memory, big_memory, baseline, cache, processes, agent, threshold),
+    )
+    try:
+        tasks, problems = read_lines("TILES", tiles)
+        problems += _unknown_crs(tasks) if not problems else []
+        if problems:
+            for problem in problems:
+                typer.echo(problem, err=True)
+            typer.echo("Nothing was written: mend these lines first.", err=True)
+            raise typer.Exit(options.FAILED)
+        status = _route(tasks, ground, out, overwrite, parallel, sidecars, as_json)
+    except FileError as error:
+        typer.echo(str(error), err=True)
+        status = options.FAILED
+    except KeyboardInterrupt:
+        typer.echo("Interrupted: nothing was written.", err=True)
+        status = options.INTERRUPTED
+    raise typer.Exit(status)
+
+
+def _route(
+    tasks: Sequence[TileLine], ground: Ground, out: str, overwrite: bool, parallel: int, sidecars: bool, as_json: bool
+) -> int:
+    import json
+
+    from rich.console import Console
+
+    from floodplain.cli_raster_files import RoutedFiles
+    from floodplain.cli_raster_screen import Tally, print_routed, progress, reasons
+    from floodplain.console import console
+    from floodplain.raster.read_headers import read_headers
+    from floodplain.raster.route import Place
+    from floodplain.raster.routed import routed
+    from floodplain.raster.tile_line import with_estimate
+
+    tallies = {place: Tally() for place in Place}
+    told: dict[Place, list[tuple[int, str]]] = {Place.REFUSED: [], Place.FAILED: []}
+    sources = list(dict.fromkeys(task.source for task in tasks))
+    headers: dict[str, Read] = {}
+    with RoutedFiles(out, overwrite=overwrite) as files, progress(Console(stderr=True)) as bar:
+        reading = bar.add_task("headers", total=len(sources))
+        for source, read in read_headers(sources, threads=parallel, sidecars=sidecars):
+            headers[source] = read
+            bar.advance(reading)
+        routing = bar.add_task("tasks", total=len(tasks))
+        for task in tasks:
+            one = routed(task.source, task.asked, headers[task.source], ground)
+            place = one.routing.place
+            tallies[place].add(one)
+            if place in told:
+                told[place].append((task.number, one.routing.reason))
+            files.write(place, with_estimate(task, one.to_json()))
+            bar.advance(routing)
+        written = files.commit()
+    counted = {place: tally for place, tally in tallies.items() if place in written}
+    for place, some in told.items():
+        for line in reasons(place, some, len(some), written.get(place, "")):
+            typer.echo(line, err=True)
+    if as_json:
+        found = {
+            place.value: {"tasks": one.tasks, "largest_bytes": one.largest_bytes, "file": written[place]}
+            for place, one in counted.items()
+        }
+        typer.echo(json.dumps({"headers": len(sources), "pools": found}, indent=2))
+    else:
+        print_routed(console(), counted, written)
+    return options.FAILED if told[Place.REFUSED] or told[Place.FAILED] else options.DONE
+
+
+def _unknown_crs(tasks: Sequence[TileLine]) -> list[str]:
+    from floodplain.raster.routed import crs_problem
+
+    return [
+        f"line {task.number}, crs: {problem}"
+        for task in tasks
+        if task.asked.crs is not None and (problem := crs_problem(task.asked.crs)) is not None
+    ]

@@ -1,0 +1,93 @@
+"""The two pools as a file holds them (raster.json, which the component WorkerPools writes). Pure: takes bytes.
+
+One JSON map with the fields of `TwoPools`, in camelCase or snake_case; what it leaves out has TwoPools' default.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ValidationError
+
+from floodplain.problem import Problem, ProblemsError, RuleError, problems_of
+from floodplain.quantity import MIB, to_bytes
+from floodplain.raster.two_pools import TwoPools
+from floodplain.settings import Settings
+
+_EXAMPLE = 'write one, such as {"slots": 8, "smallLimitBytes": "8Gi", "bigLimitBytes": "16Gi"}'
+
+
+class PoolsFileError(ProblemsError):
+    """A file of pools that cannot be used. `problems` lists everything wrong, each with its key."""
+
+
+def size_bytes(text: str | int) -> int:
+    """Bytes of a size as people write it: a Kubernetes quantity, or the same with a B behind (256MiB).
+
+    Raises QuantityError. MB is refused, since GDAL means MiB by it and others a million bytes.
+    """
+    if isinstance(text, str) and text.strip().endswith("iB"):
+        text = text.strip().removesuffix("B")
+    return to_bytes(text.strip() if isinstance(text, str) else text)
+
+
+def _bytes(value: Any) -> Any:
+    return size_bytes(value) if isinstance(value, str) else value
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise RuleError("should be a whole number", "write digits without quotes", value=value)
+    return value
+
+
+Size = Annotated[int, BeforeValidator(_count), BeforeValidator(_bytes)]
+Count = Annotated[int, BeforeValidator(_count)]
+
+
+class PoolsFile(Settings):
+    """The file; None: TwoPools' own default."""
+
+    slots: Count | None = None
+    small_limit_bytes: Size | None = None
+    big_limit_bytes: Size | None = None
+    baseline_bytes: Size | None = None
+    cache_bytes: Size | None = None
+    processes: Count | None = None
+    agent_bytes: Size | None = None
+    given_threshold_bytes: Size | None = None
+
+    @property
+    def given(self) -> dict[str, int]:
+        """What it says, by the names of TwoPools' fields."""
+        return self.model_dump(exclude_none=True)
+
+
+def read_pools_file(content: bytes) -> PoolsFile:
+    """The pools in JSON bytes; rules over several fields are TwoPools'. Raises PoolsFileError with every problem."""
+    try:
+        loaded: Any = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise PoolsFileError([Problem("the pools", f"are not JSON ({error})", _EXAMPLE)]) from error
+    if not isinstance(loaded, dict):
+        raise PoolsFileError([Problem("the pools", "are no map", _EXAMPLE)])
+    try:
+        return PoolsFile.model_validate(loaded)
+    except ValidationError as error:
+        raise PoolsFileError(problems_of(error, PoolsFile)) from error
+
+
+def two_pools(*sources: dict[str, int]) -> TwoPools:
+    """The pools of the defaults, then each source over those before it. Raises ProblemsError."""
+    merged: dict[str, int] = {}
+    for source in sources:
+        merged |= source
+    return TwoPools(**merged)
+
+
+def size_problem(option: str, count: int, text: str) -> str | None:
+    """What is wrong with a size that lacks its unit: GDAL reads bare numbers as megabytes, this command as bytes."""
+    if 0 < count < MIB:
+        return f"{option}: {text!r} is less than 1 MiB; write the unit too: {text}Mi if MiB are meant"
+    return None

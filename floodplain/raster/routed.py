@@ -1,0 +1,116 @@
+"""From a header and what is asked of it to the estimate and the pool. Pure: the header is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from floodplain.raster.read_header import HeaderReading, RasterUnreadable
+from floodplain.raster.route import OnFailure, Routing, failed, route, skipped
+from floodplain.raster.target import Target
+from floodplain.raster.task import GdalSettings
+from floodplain.raster.terms import Estimate
+from floodplain.raster.tile import parse_tile
+from floodplain.raster.tile_line import Asked
+from floodplain.raster.two_pools import TwoPools
+
+_REMOTE = ("http://", "https://", "s3://", "gs://", "az://", "/vsicurl", "/vsis3", "/vsigs", "/vsiaz", "/vsiadls")
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What estimates of a run share."""
+
+    settings: GdalSettings
+    """Its resampling, way and mask hold where a task says nothing of its own."""
+    pools: TwoPools
+    factor: float = 1.0
+    """Of calibration."""
+    on_failure: OnFailure = OnFailure.FAIL
+
+
+@dataclass(frozen=True)
+class Routed:
+    """The answer for one task."""
+
+    routing: Routing
+    estimate: Estimate | None
+    """None where there is none: skipped and failed."""
+
+    def to_json(self) -> Mapping[str, Any]:
+        """For a line of small.jsonl and its like. Bytes; the terms add up to `peak_bytes` but for the factor."""
+        found: dict[str, Any] = {"pool": self.routing.place.value, "reason": self.routing.reason}
+        if self.estimate is not None:
+            found |= {"peak_bytes": self.estimate.peak_bytes, "need_bytes": self.routing.need_bytes}
+            found["terms"] = terms_of(self.estimate)
+            found |= {"factor": self.estimate.factor} if self.estimate.factor != 1 else {}
+            found |= {"notes": list(self.estimate.notes)} if self.estimate.notes else {}
+        return found
+
+
+def routed(source: str, asked: Asked, reading: HeaderReading | RasterUnreadable, ground: Ground) -> Routed:
+    """The estimate of one task and its pool. Whatever is wrong with raster or task is told in it, never raised."""
+    from rasterio.errors import RasterioError
+
+    from floodplain.raster.estimating import NothingToDo, estimate
+
+    if isinstance(reading, RasterUnreadable):
+        return Routed(failed(str(reading), ground.on_failure), None)
+    try:
+        found = estimate(
+            reading.header,
+            target=_target(asked),
+            window=asked.window,
+            width=asked.size[0] if asked.size else None,
+            height=asked.size[1] if asked.size else None,
+            settings=settings_of(source, asked, ground.settings),
+            factor=ground.factor,
+        )
+        found = replace(found, notes=(*reading.notes, *found.notes))
+        return Routed(route(found, ground.pools), found)
+    except NothingToDo as nothing:
+        return Routed(skipped(str(nothing)), None)
+    except (ValueError, RasterioError) as error:
+        return Routed(failed(f"{source}: {error}", ground.on_failure), None)
+
+
+def settings_of(source: str, asked: Asked, settings: GdalSettings) -> GdalSettings:
+    """The settings of one task."""
+    own = {"resampling": asked.resampling, "way": asked.way, "masked": asked.masked}
+    given: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+    return replace(settings, remote=settings.remote or source.lower().startswith(_REMOTE), **given)
+
+
+def terms_of(estimate: Estimate) -> dict[str, int]:
+    """Bytes by the name of the term."""
+    found: dict[str, int] = {}
+    for term in estimate.terms:
+        found[term.name] = found.get(term.name, 0) + term.bytes
+    return found
+
+
+@lru_cache
+def crs_problem(crs: str) -> str | None:
+    """What is wrong with a CRS; None: PROJ knows it."""
+    import rasterio
+    from rasterio.crs import CRS
+    from rasterio.errors import CRSError
+
+    try:
+        with rasterio.Env():
+            CRS.from_user_input(crs)
+    except CRSError:
+        return f"{crs!r} is no CRS that PROJ knows; write EPSG:3857, or WKT"
+    return None
+
+
+def _target(asked: Asked) -> Target | None:
+    if asked.window is not None:
+        return None
+    width, height = asked.size or (None, None)
+    if asked.tile is None:
+        return Target(asked.crs, asked.bounds, width, height)
+    tile = parse_tile(asked.tile)
+    return tile if asked.size is None else replace(tile, width=width, height=height)
