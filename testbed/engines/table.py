@@ -108,6 +108,15 @@ _TABLE = (
         CLUSTER,
     ),
     Engine(
+        "kueue",
+        "kueue",
+        "sigs.k8s.io/kueue",
+        "sigs.k8s.io/kueue/cmd/kueue",
+        95,
+        CLUSTER,
+        linked=("sigs.k8s.io/kueue/pkg/version.GitVersion=v{version}",),
+    ),
+    Engine(
         "pulumi",
         "pulumi",
         "github.com/pulumi/pulumi/pkg/v3",
