@@ -222,7 +222,7 @@ def start_of(layer: str, **known: Any) -> Start:
 @cache
 def boot() -> str:
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 

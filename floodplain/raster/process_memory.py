@@ -105,7 +105,7 @@ def resident_bytes() -> int | None:
 def swap_is_possible() -> bool:
     """Whether this machine has swap at all; True where it is not known."""
     try:
-        text = (PROC / "meminfo").read_text(encoding="ascii", errors="replace")
+        text = (PROC / "meminfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return True
     found = re.search(r"^SwapTotal:\s*(\d+) kB$", text, re.M)

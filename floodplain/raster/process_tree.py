@@ -58,7 +58,7 @@ def _children(pid: int) -> list[int]:
     found: list[int] = []
     for thread in _entries(PROC / str(pid) / "task"):
         try:
-            found += [int(word) for word in (thread / "children").read_text(encoding="ascii").split()]
+            found += [int(word) for word in (thread / "children").read_text(encoding="utf-8").split()]
         except OSError:
             continue
     return found
@@ -73,7 +73,7 @@ def _entries(folder: Path) -> list[Path]:
 
 def _shares(pid: int) -> tuple[int, int] | None:
     try:
-        text = (PROC / str(pid) / "smaps_rollup").read_text(encoding="ascii", errors="replace")
+        text = (PROC / str(pid) / "smaps_rollup").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
     found = {name: int(kib) * KIB for name, kib in _SHARES.findall(text)}
