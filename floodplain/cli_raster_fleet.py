@@ -33,6 +33,7 @@ _OPTIONS = {
     "cache_in_marginal_bytes": "--cache-in-peak",
     "agent_bytes": "--agent",
     "headroom": "--headroom",
+    "threshold_share": "--threshold",
     "workers": "--workers",
     "layer": "--layer",
 }
@@ -57,6 +58,10 @@ CacheInPeak = Annotated[
 ]
 Agent = Annotated[str, typer.Option(help="What else runs in the worker's pod.", metavar="SIZE")]
 Headroom = Annotated[float, typer.Option(help="On the peaks, not on the cache.", metavar="FACTOR")]
+Threshold = Annotated[
+    float,
+    typer.Option(help="Share of a slot above which an estimate goes to the big worker.", metavar="SHARE"),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON, in bytes.")]
 
 
@@ -74,6 +79,7 @@ def workers(
     cache_in_peak: CacheInPeak = "0",
     agent: Agent = "0",
     headroom: Headroom = 1.3,
+    threshold: Threshold = 0.5,
     as_json: AsJson = False,
 ) -> None:
     """Size a worker from measured peaks: slots, memory with its arithmetic, threshold, GDAL cache, warnings."""
@@ -82,7 +88,7 @@ def workers(
 
     if slots is not None and memory is not None:
         _end("--memory: does not go with --slots: each follows from the other; leave one of them out")
-    wishes = _wishes(slots, memory, processes, baseline, cache, cache_in_peak, agent, headroom)
+    wishes = _wishes(slots, memory, processes, baseline, cache, cache_in_peak, agent, headroom, threshold)
     records = _records(history)
     sized = _answered(lambda: size_worker(records, wishes, layer=layer))
     if as_json:
@@ -103,6 +109,7 @@ def bill(
     cache_in_peak: CacheInPeak = "0",
     agent: Agent = "0",
     headroom: Headroom = 1.3,
+    threshold: Threshold = 0.5,
     price: Annotated[
         float | None, typer.Option(help="US dollars for a GiB of memory for an hour.", metavar="USD")
     ] = None,
@@ -123,7 +130,7 @@ def bill(
     from floodplain.raster.bill_chart import bill_lines, bill_svg
     from floodplain.raster.bill_told import document, told
 
-    wishes = _wishes(slots, None, processes, baseline, cache, cache_in_peak, agent, headroom)
+    wishes = _wishes(slots, None, processes, baseline, cache, cache_in_peak, agent, headroom, threshold)
     count = _count("--workers", workers)
     records = _records(history)
     try:
@@ -153,6 +160,7 @@ def _wishes(
     cache_in_peak: str,
     agent: str,
     headroom: float,
+    threshold: float,
 ) -> Wishes:
     """What the options say. Ends with every option that is wrong in itself."""
     from floodplain.raster.sized_worker import Wishes
@@ -174,6 +182,7 @@ def _wishes(
         cache_bytes=read("--cache", cache, _size),
         cache_in_marginal_bytes=read("--cache-in-peak", cache_in_peak, _size),
         headroom=headroom,
+        threshold_share=threshold,
         agent_bytes=read("--agent", agent, _size),
     )
     if problems:

@@ -16,13 +16,13 @@ from floodplain.problem import RuleError
 from floodplain.quantity import GIB
 from floodplain.raster.peaks import Task, layer_peaks
 from floodplain.raster.record import Record
-from floodplain.raster.route import Place, route
 from floodplain.raster.sized_worker import SizedWorker, Wishes, size_worker
 from floodplain.raster.worker import WorkerMemory
 
 ASSUMED_SECONDS = 60.0
 """Of every task where no record has its time: amounts then mean little, their ratio holds."""
 _MOST_REPLICAS = 10_000
+_ROUNDING = 1 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -118,16 +118,15 @@ def make_bill(
     big: list[float] = []
     over: list[str] = []
     unknown = 0
+    threshold, slot = pools.threshold_bytes, pools.slot_budget_bytes  # as `route` compares, without its sentences
     for number, (task, taken) in enumerate(zip(tasks, seconds, strict=True), start=1):
         estimate = task.record.estimate_bytes
-        asked = task.bytes if estimate is None else estimate
-        # A task that held nothing beyond the baseline needs no slot to speak of; `route` takes no estimate of 0.
-        if task.bound or route(max(1, asked), pools).place is not Place.SMALL:
+        if task.bound or (task.bytes if estimate is None else estimate) > threshold:
             big.append(taken)
             unknown += task.bound
             continue
         small.append(taken)
-        if task.bytes > pools.slot_budget_bytes:
+        if task.bytes > slot:
             over.append(task.record.task or f"task {number}")
             big.append(taken)
 
@@ -167,8 +166,11 @@ def balanced(seconds: Sequence[float], wall: float) -> int:
     if not seconds:
         return 1
     target = max(wall, *seconds)
-    replicas = max(1, math.ceil(math.fsum(seconds) / target)) if target else 1
-    while replicas < min(len(seconds), _MOST_REPLICAS) and makespan(seconds, replicas) > target:
+    if not target:
+        return 1
+    in_time = target * _ROUNDING
+    replicas = max(1, math.ceil(math.fsum(seconds) / in_time))
+    while replicas < min(len(seconds), _MOST_REPLICAS) and makespan(seconds, replicas) > in_time:
         replicas += 1
     return replicas
 

@@ -13,13 +13,19 @@ from floodplain.problem import RuleError
 from floodplain.quantity import MIB
 from floodplain.raster import concurrency
 from floodplain.raster.gdal_cache import lint, pinned
-from floodplain.raster.peaks import LayerPeaks, layer_peaks
+from floodplain.raster.peaks import LayerPeaks, Task, layer_peaks
 from floodplain.raster.quantile import Quantile, quantile_of
 from floodplain.raster.record import Record
 from floodplain.raster.two_pools import BASELINE_BYTES, CACHE_BYTES, TwoPools, mib
 from floodplain.raster.worker import HEADROOM, WorkerMemory, slot_bytes, slots_within
 
 SLOTS = 8
+THRESHOLD_SHARE = 0.5
+"""Half, for estimates that may be too low by two (facts/sizing.md 3.7)."""
+ESTIMATE_SHARE = 0.8
+"""For estimates that are never below 0.8 of the truth, as the additive model was in 153 measured warps."""
+_MOST_ABOVE = 0.1
+"""More tasks than these in a serial pool are no tail."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,8 @@ class Wishes:
     headroom: float = HEADROOM
     agent_bytes: int = 0
     quantile: float = 0.99
+    threshold_share: float = THRESHOLD_SHARE
+    """Of the slot budget: an estimate above it goes to the big worker."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,11 @@ def size_worker(records: Sequence[Record], wishes: Wishes | None = None, *, laye
     for wrong wishes. Paths of problems are fields of Wishes.
     """
     wishes = wishes or Wishes()
+    if not 0 < wishes.threshold_share <= 1:
+        rule = "is not above 0 and at most 1: a threshold is a share of the slot budget"
+        raise RuleError(
+            rule, f"write {THRESHOLD_SHARE:g}, or leave it out", ("threshold_share",), wishes.threshold_share
+        )
     layers = layer_peaks(records, layer)
     quantiles = {
         name: quantile_of(found.values, found.bounds, quantile=wishes.quantile) for name, found in layers.items()
@@ -84,6 +97,8 @@ def size_worker(records: Sequence[Record], wishes: Wishes | None = None, *, laye
     pools = worker.pools(_whole_mib(worker.baseline_bytes + worker.cache_bytes + worker.agent_bytes + big))
     if wishes.limit_bytes is not None:
         pools = replace(pools, small_limit_bytes=wishes.limit_bytes)
+    if wishes.threshold_share != THRESHOLD_SHARE:
+        pools = _with_share(pools, wishes.threshold_share)
     tasks = [task for found in layers.values() for task in found.tasks]
     levels = concurrency.levels(record for record in records if record.layer == of)
     return SizedWorker(
@@ -94,9 +109,13 @@ def size_worker(records: Sequence[Record], wishes: Wishes | None = None, *, laye
         largest_bytes=largest,
         gdal_cachemax=pinned(worker.cache_bytes),
         levels=levels,
-        above_threshold=sum(task.bytes > pools.threshold_bytes for task in tasks) / len(tasks),
+        above_threshold=_share_above(tasks, pools),
         remarks=tuple(f"{name}: {remark}" for name, found in layers.items() for remark in found.remarks),
-        warnings=(*_warnings(quantiles[of], layers[of], pools, wishes), *concurrency.warnings(levels)),
+        warnings=(
+            *_warnings(quantiles[of], layers[of], pools, wishes),
+            *_no_tail(tasks, pools, wishes),
+            *concurrency.warnings(levels),
+        ),
         given_limit=wishes.limit_bytes is not None,
     )
 
@@ -162,6 +181,34 @@ def _warnings(peak: Quantile, peaks: LayerPeaks, pools: TwoPools, wishes: Wishes
         processes=pools.processes,
     )
     return [*said, *(str(problem) for problem in cache)]
+
+
+def _share_above(tasks: Sequence[Task], pools: TwoPools) -> float:
+    threshold = pools.threshold_bytes
+    return sum(task.bytes > threshold for task in tasks) / len(tasks)
+
+
+def _no_tail(tasks: Sequence[Task], pools: TwoPools, wishes: Wishes) -> list[str]:
+    """Where peaks are alike, half a slot lies below most of them, and the rule sends them all to the serial worker."""
+    share = _share_above(tasks, pools)
+    if share <= _MOST_ABOVE:
+        return []
+    said = (
+        f"{share * 100:.0f} % of these tasks lie above the threshold of {mib(pools.threshold_bytes)} and would run one "
+        "after the other: "
+    )
+    if wishes.threshold_share < ESTIMATE_SHARE:
+        other = _share_above(tasks, _with_share(pools, ESTIMATE_SHARE))
+        return [
+            f"{said}with --threshold {ESTIMATE_SHARE:g}, safe where no estimate is below {ESTIMATE_SHARE:g} of the "
+            "truth, "
+            f"it is {other * 100:.0f} %"
+        ]
+    return [f"{said}give more headroom or memory, or have several big workers"]
+
+
+def _with_share(pools: TwoPools, share: float) -> TwoPools:
+    return replace(pools, given_threshold_bytes=int(pools.slot_budget_bytes * share))
 
 
 def _whole_mib(count: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from floodplain.quantity import from_bytes
 from floodplain.raster.quantile import Quantile
 from floodplain.raster.sized_worker import SizedWorker
-from floodplain.raster.two_pools import mib
+from floodplain.raster.two_pools import TwoPools, mib
 from floodplain.sizing.explain import Explanation, Row, Section
 
 
@@ -32,7 +32,7 @@ def told(sized: SizedWorker) -> Explanation:
             Row(
                 "Threshold",
                 mib(pools.threshold_bytes),
-                f"half the slot budget; {sized.above_threshold * 100:.1f} % of these tasks go to the big worker",
+                f"{_share(pools)}; {sized.above_threshold * 100:.1f} % of these tasks go to the big worker",
             ),
             Row("Big worker", from_bytes(pools.big_limit_bytes), _big(sized)),
             Row("GDAL_CACHEMAX", sized.gdal_cachemax, "of each process, in its environment before it starts"),
@@ -72,6 +72,12 @@ def document(sized: SizedWorker) -> dict[str, Any]:
 
 def _peak(peak: Quantile) -> dict[str, Any]:
     return {**asdict(peak), "rule": peak.rule.value, "confidence": peak.confidence}
+
+
+def _share(pools: TwoPools) -> str:
+    if pools.given_threshold_bytes is None:
+        return "half the slot budget"
+    return f"{pools.threshold_bytes / pools.slot_budget_bytes:.2g} of the slot budget"
 
 
 def _processes(count: int) -> str:

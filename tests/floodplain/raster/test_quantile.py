@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -27,10 +29,9 @@ def mib(count: float) -> int:
 
 def exact(values: Sequence[int], bounds: Sequence[int], quantile: Fraction) -> int | None:
     """Kaplan-Meier over the figures themselves, in fractions."""
-    survival = Fraction(1)
-    for value in sorted(set(values)):
-        at_risk = sum(one >= value for one in [*values, *bounds])
-        survival *= 1 - Fraction(values.count(value), at_risk)
+    survival, everything = Fraction(1), sorted([*values, *bounds])
+    for value, count in sorted(Counter(values).items()):
+        survival *= 1 - Fraction(count, len(everything) - bisect_left(everything, value))
         if survival <= 1 - quantile:
             return value
     return None
@@ -140,7 +141,7 @@ def test_bounds_below_the_quantile_push_it_up() -> None:
     assert killed.why == "1,000 tasks and 200 lower bounds, by Kaplan-Meier over buckets of 1 %"
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     st.lists(st.integers(MIB, 1 << 40), min_size=299, max_size=330),
     st.lists(st.integers(MIB, 1 << 40), max_size=30),
