@@ -14,6 +14,7 @@ from pulumi_kubernetes.core.v1 import ConfigMap
 from components import WorkerPools
 from floodplain.quantity import GIB, MIB, to_bytes
 from floodplain.raster.gdal_cache import lint
+from floodplain.raster.pools_file import read_pools_file, two_pools
 from floodplain.raster.two_pools import TwoPools
 from preview import document
 from preview.wire import UNKNOWN
@@ -50,6 +51,11 @@ def memory(made: Any, pool: str) -> tuple[int, int]:
     return to_bytes(request), to_bytes(limit)
 
 
+def read_by_the_command(text: str) -> TwoPools:
+    """As `floodplain raster route --pools-file` reads it."""
+    return two_pools(read_pools_file(text.encode()).given)
+
+
 def directly_after(made: Any, name: str) -> set[str]:
     (found,) = [one for one in made.resources if one.name == name]
     return {urn.rsplit("::")[-1] for urn in found.depends_on}
@@ -64,7 +70,7 @@ def test_the_objects_of_two_pools(render: Any, golden: Any) -> None:
 def test_the_outputs_are_names_and_figures(render: Any) -> None:
     made = render(lambda: WorkerPools("w", args()))
     outputs = dict(made.one(":WorkerPools").outputs)
-    raster = json.loads(outputs.pop("raster"))
+    raster = read_by_the_command(outputs.pop("raster"))
     assert outputs == {
         "namespace": "tiles",
         "smallName": "tiles-small",
@@ -79,7 +85,8 @@ def test_the_outputs_are_names_and_figures(render: Any) -> None:
         "bigBudgetBytes": (64 * 1024 - 83 - 512) * MIB,
         "gdalCachemax": "512MB",
     }
-    assert TwoPools(**raster).threshold_bytes == outputs["thresholdBytes"]
+    assert raster.threshold_bytes == outputs["thresholdBytes"]
+    assert raster.big_budget_bytes == outputs["bigBudgetBytes"]
 
 
 def test_everything_is_known_before_the_first_update_and_the_same_after_it(render: Any) -> None:
@@ -92,7 +99,7 @@ def test_the_config_map_the_output_and_the_environment_say_the_same(render: Any)
     made = render(lambda: WorkerPools("w", args(small={"memory": "8Gi", "threshold": "300Mi"})))
     outputs = made.one(":WorkerPools").outputs
     assert made.one(":ConfigMap").inputs["data"] == {"raster.json": outputs["raster"]}
-    assert TwoPools(**json.loads(outputs["raster"])).threshold_bytes == 300 * MIB
+    assert read_by_the_command(outputs["raster"]).threshold_bytes == 300 * MIB
     figures = {
         "FLOODPLAIN_RASTER_SLOT_BUDGET_BYTES": str(outputs["slotBudgetBytes"]),
         "FLOODPLAIN_RASTER_THRESHOLD_BYTES": str(300 * MIB),
