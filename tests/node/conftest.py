@@ -15,6 +15,7 @@ from testbed.cluster.control_plane import ControlPlane, Options, control_plane
 from testbed.node.image import Image, build_image
 from testbed.node.instance import Instance
 from testbed.node.machine import Machine, boot
+from testbed.node.python_packages import packages_disk
 from testbed.processes import Processes
 from testbed.state import State
 from tests.kept_logs import pytest_runtest_makereport  # noqa: F401
@@ -89,8 +90,8 @@ def start(state: State, processes: Processes, image: Image, cluster: ControlPlan
 
 @pytest.fixture(scope="session")
 def machine(start: Boot) -> Iterator[Machine]:
-    """Two disks, the pool as it is, Ready. Shared: a test leaves it as it found it."""
-    booted = start("shared", allow_reboot=True)
+    """Two disks, the pool as it is, Ready, and a disk of Python packages. Shared: a test leaves it as it found it."""
+    booted = start("shared", allow_reboot=True, packages=packages_disk())
     seconds = booted.wait_until_ready()
     note(f"boot to Ready: {seconds:.0f} s, of which the emulator computed {_cpu_seconds(booted):.0f} s on its cores")
     yield booted
