@@ -1,4 +1,4 @@
-"""Puts the tiles together: a VRT, which names them and holds no pixels. GDAL, QGIS and rasterio open it as one raster."""
+"""Puts the tiles together: a VRT, which names them and holds no pixels. GDAL, QGIS and rasterio read it as one."""
 
 from __future__ import annotations
 

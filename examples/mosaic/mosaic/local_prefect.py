@@ -1,4 +1,4 @@
-"""Prefect on this machine: a server, two work pools and a worker for each, on loopback, with a state folder of their own.
+"""Prefect on this machine: a server, two work pools and a worker for each, on loopback, with a state folder.
 
 Nothing here calls out: analytics and update checks are off. All processes end with the block.
 """

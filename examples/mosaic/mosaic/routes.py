@@ -28,6 +28,8 @@ class Route(BaseModel):
     why: str
     estimate_bytes: int = 0
     """What the tile will hold beside an idle worker."""
+    terms: dict[str, int] = {}
+    """What it consists of."""
 
     def sent_to(self, pool: str | None) -> Route:
         """The same tile in a pool of somebody's choice; what is skipped or refused stays so."""
@@ -37,13 +39,19 @@ class Route(BaseModel):
 
 
 def route_tile(tile: Tile) -> Route:
-    """Opens the headers of all rasters of the tile. Raises RasterUnreadable: a tile without an estimate is not small."""
+    """Reads the headers of all its rasters. Raises RasterUnreadable: a tile without an estimate is not small."""
     found = estimate_tile(tile, [read_header(source).header for source in tile.sources])
     if found is None:
         routing = skipped("no raster covers it")
         return Route(tile=tile, place=routing.place, why=routing.reason)
     routing = route(found, POOLS)
-    return Route(tile=tile, place=routing.place, why=routing.reason, estimate_bytes=found.peak_bytes)
+    return Route(
+        tile=tile,
+        place=routing.place,
+        why=routing.reason,
+        estimate_bytes=found.peak_bytes,
+        terms={term.name: term.bytes for term in found.terms},
+    )
 
 
 def estimate_tile(tile: Tile, headers: Sequence[Header]) -> Estimate | None:

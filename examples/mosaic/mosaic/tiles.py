@@ -1,4 +1,4 @@
-"""The work list: which tiles the mosaic has, one a line of a file. Pure but for the two that read and write the file."""
+"""The work list: which tiles the mosaic has, one a line of a file. Pure, but for reading and writing the file."""
 
 from __future__ import annotations
 
