@@ -91,6 +91,9 @@ def size_worker(records: Sequence[Record], wishes: Wishes | None = None, *, laye
         name: quantile_of(found.values, found.bounds, quantile=wishes.quantile) for name, found in layers.items()
     }
     of = max(quantiles, key=lambda name: quantiles[name].bytes)
+    if quantiles[of].bytes == 0:
+        remedy = "measure anew with `floodplain measure`: a difference of ru_maxrss is 0 for all but the largest tasks"
+        raise RuleError("has no task that held anything beyond its baseline", remedy)
     worker = _worker(layers[of], quantiles[of], wishes)
     largest = max(task.bytes for found in layers.values() for task in found.tasks)
     big = slot_bytes(max(largest, quantiles[of].bytes), 0, wishes.headroom)

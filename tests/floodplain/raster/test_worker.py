@@ -213,3 +213,14 @@ def test_order_of_records_does_not_matter() -> None:
     shuffled = random.Random(1).sample(records, len(records))
     one, other = size_worker(records), size_worker(shuffled)
     assert (one.worker, one.pools, dict(one.quantiles)) == (other.worker, other.pools, dict(other.quantiles))
+
+
+def test_a_history_of_differences_of_ru_maxrss_is_told() -> None:
+    """Defect 4 of the raster article: they are 0 for every task that is no new record of its process."""
+    with pytest.raises(RuleError, match="has no task that held anything beyond its baseline; measure anew"):
+        size_worker([record(0)] * 10)
+
+
+def test_a_history_in_another_unit_is_told() -> None:
+    with pytest.raises(ProblemsError, match=r"marginal_bytes: \d+ is less than 1 MiB; it counts bytes"):
+        size_worker([record(420 / MIB)] * 300)
