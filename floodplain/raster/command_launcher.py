@@ -36,6 +36,8 @@ def _become(report: int, procs: str, command: list[str]) -> None:
         os.execvp(command[0], command)
     except OSError as error:
         os.write(report, b"refused %d\n" % (error.errno or 0))
+    except ValueError:  # an empty name
+        os.write(report, b"refused 2\n")
     finally:
         os._exit(126)
 

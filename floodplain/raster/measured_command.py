@@ -27,7 +27,7 @@ from floodplain.raster.record import Method, Outcome, Record
 
 LAUNCHER = Path(__file__).with_name("command_launcher.py")
 SHORTEST_SECONDS, MOST_OF_TIME = 0.02, 0.05
-"""Between samples; and the share of time that they may take, since shares of large processes are slow to read."""
+"""Between samples; and the share of a CPU that they may take, since shares of large processes are slow to read."""
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """Exit statuses of shells and env."""
 _PASSED = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGCONT")
@@ -140,9 +140,9 @@ def _watch(report: int, seen: _Seen, group: CommandCgroup | None) -> None:
             for line in lines:
                 _heard(line.split(), seen)
         if seen.child and seen.status is None:
-            before = time.perf_counter()
+            before = time.process_time()
             _sample(seen.child, seen, group)
-            pause = max(SHORTEST_SECONDS, (time.perf_counter() - before) / MOST_OF_TIME)
+            pause = max(SHORTEST_SECONDS, (time.process_time() - before) / MOST_OF_TIME)
 
 
 def _heard(words: list[bytes], seen: _Seen) -> None:
@@ -181,9 +181,7 @@ def _for_memory(seen: _Seen, before: int | None, after: int | None, every_sigkil
         return False
     if every_sigkill or before is None or after is None:
         return True
-    seen.notes.append(
-        "ended by SIGKILL, but the kernel counted no kill for memory: not taken for one (--every-sigkill)"
-    )
+    seen.notes.append("SIGKILL, but the kernel counted no kill for memory: not taken for one (--every-sigkill)")
     return False
 
 
