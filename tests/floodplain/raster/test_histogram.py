@@ -172,6 +172,6 @@ def test_killed_tasks_are_counted_and_never_observed() -> None:
     assert registry.get_sample_value(f"{name}_count", {"layer": "ortho"}) == 2
     assert registry.get_sample_value(f"{name}_sum", {"layer": "ortho"}) == 100 * MIB + 9 * GIB
     # What no pool takes lies in +Inf alone.
-    last = floatToGoString(bucket_bounds(8 * GIB)[-1])
+    last = floatToGoString(bucket_bounds(8 * GIB)[-1])  # type: ignore[no-untyped-call]
     buckets = [registry.get_sample_value(f"{name}_bucket", {"layer": "ortho", "le": le}) for le in (last, "+Inf")]
     assert buckets == [1, 2]
