@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from floodplain.raster.raster_path import is_remote
 from floodplain.raster.read_header import HeaderReading, RasterUnreadable
 from floodplain.raster.route import OnFailure, Routing, failed, route, skipped
 from floodplain.raster.target import Target
@@ -15,8 +16,6 @@ from floodplain.raster.terms import Estimate
 from floodplain.raster.tile import parse_tile
 from floodplain.raster.tile_line import Asked
 from floodplain.raster.two_pools import TwoPools
-
-_REMOTE = ("http://", "https://", "s3://", "gs://", "az://", "/vsicurl", "/vsis3", "/vsigs", "/vsiaz", "/vsiadls")
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def settings_of(source: str, asked: Asked, settings: GdalSettings) -> GdalSettin
     """The settings of one task."""
     own = {"resampling": asked.resampling, "way": asked.way, "masked": asked.masked}
     given: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
-    return replace(settings, remote=settings.remote or source.lower().startswith(_REMOTE), **given)
+    return replace(settings, remote=settings.remote or is_remote(source), **given)
 
 
 def terms_of(estimate: Estimate) -> dict[str, int]:
