@@ -49,8 +49,10 @@ class Quantile:
 
     @property
     def name(self) -> str:
-        """`p99`, or what it is in place of one."""
-        return "at least" if self.at_least else f"p{self.quantile * 100:g}"
+        """`p99`, `p99 by maximum` where there are few peaks, or `at least`, which is none."""
+        if self.at_least:
+            return "at least"
+        return f"p{self.quantile * 100:g}{' by maximum' if self.rule is Rule.MAXIMUM else ''}"
 
     @property
     def confidence(self) -> float:

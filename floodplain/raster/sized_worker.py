@@ -126,10 +126,13 @@ def size_worker(records: Sequence[Record], wishes: Wishes | None = None, *, laye
 def _worker(peaks: LayerPeaks, peak: Quantile, wishes: Wishes) -> WorkerMemory:
     baseline = wishes.baseline_bytes or peaks.baseline_bytes or BASELINE_BYTES
     known = peaks.values
-    proto = WorkerMemory(
+    slots = wishes.slots or SLOTS
+    one_each = wishes.processes is None
+    worker = WorkerMemory(
         marginal_bytes=peak.bytes,
-        slots=wishes.slots or SLOTS,
-        processes=1,
+        # With memory given, slots are counted below; until then there are as many as processes need.
+        slots=slots if wishes.limit_bytes is None else max(slots, wishes.processes or 1),
+        processes=slots if one_each else wishes.processes or 1,
         baseline_bytes=baseline,
         cache_bytes=wishes.cache_bytes,
         cache_in_marginal_bytes=wishes.cache_in_marginal_bytes,
@@ -138,26 +141,26 @@ def _worker(peaks: LayerPeaks, peak: Quantile, wishes: Wishes) -> WorkerMemory:
         mean_bytes=fmean(known) if known and not peaks.bounds else None,
         deviation_bytes=pstdev(known) if known and not peaks.bounds else None,
     )
-    slots = proto.slots
-    if wishes.limit_bytes is not None:
-        slots = slots_within(
+    if wishes.limit_bytes is None:
+        return worker
+    slots = slots_within(
+        wishes.limit_bytes,
+        worker.slot_bytes,
+        processes=wishes.processes,
+        baseline_bytes=baseline,
+        cache_bytes=wishes.cache_bytes,
+        agent_bytes=wishes.agent_bytes,
+    )
+    if slots == 0:
+        processes = wishes.processes or 1
+        needed = replace(worker, slots=processes, processes=processes).bytes
+        raise RuleError(
+            f"holds no slot: {_tasks(processes)} of {peak.name} {mib(peak.bytes)} need {mib(needed)}",
+            "give more memory or a smaller cache, or send more tasks to the big pool",
+            ("limit_bytes",),
             wishes.limit_bytes,
-            proto.slot_bytes,
-            processes=wishes.processes,
-            baseline_bytes=baseline,
-            cache_bytes=wishes.cache_bytes,
-            agent_bytes=wishes.agent_bytes,
         )
-        if slots == 0:
-            processes = wishes.processes or 1
-            needed = replace(proto, slots=processes, processes=processes).bytes
-            raise RuleError(
-                f"holds no slot: {_tasks(processes)} of {peak.name} {mib(peak.bytes)} need {mib(needed)}",
-                "give more memory or a smaller cache, or send more tasks to the big pool",
-                ("limit_bytes",),
-                wishes.limit_bytes,
-            )
-    return replace(proto, slots=slots, processes=wishes.processes or slots)
+    return replace(worker, slots=slots, processes=slots if one_each else worker.processes)
 
 
 def _tasks(processes: int) -> str:

@@ -105,4 +105,4 @@ def _independent(sized: SizedWorker) -> tuple[Row, ...]:
 def _layers(sized: SizedWorker) -> tuple[str, ...]:
     if len(sized.quantiles) == 1:
         return ()
-    return tuple(f"{name}: {peak.name} {mib(peak.bytes)} of {peak.why}" for name, peak in sized.quantiles.items())
+    return tuple(f"{name}: {peak.name} {mib(peak.bytes)} ({peak.why})" for name, peak in sized.quantiles.items())

@@ -128,7 +128,7 @@ def test_which_rule_applies(values: list[int], bounds: list[int], wanted: Quanti
     assert (found.rule, found.at_least, found.why) == (wanted.rule, wanted.at_least, wanted.why)
     assert (found.quantile, found.values, found.bounds) == (wanted.quantile, wanted.values, wanted.bounds)
     assert found.bytes == pytest.approx(wanted.bytes, rel=0.01)
-    assert found.name == ("at least" if wanted.at_least else "p99")
+    assert found.name == wanted.name
 
 
 def test_bounds_below_the_quantile_push_it_up() -> None:
@@ -279,3 +279,8 @@ def test_a_quantile_is_found_within_one_percent_where_a_rare_tail_starts() -> No
     wanted = sorted(values)[math.ceil(0.99 * len(values)) - 1]
     assert quantile_of(values).bytes == pytest.approx(wanted, rel=0.01)
     assert quantile_of(values, quantile=0.995).bytes == pytest.approx(mib(4029), rel=0.01)
+
+
+def test_a_lower_bound_is_never_called_a_p99_and_a_maximum_not_without_saying_so() -> None:
+    names = [quantile_of(values, bounds).name for values, bounds in (([1], [2]), ([1], []), ([1] * 300, []))]
+    assert names == ["at least", "p99 by maximum", "p99"]
