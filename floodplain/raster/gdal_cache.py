@@ -32,8 +32,8 @@ def cache_bytes(text: str | None, usable_bytes: int) -> int:
     """The cache that GDAL 3.10 makes of the environment variable; None: it is not set.
 
     `usable_bytes` is the memory that GDAL sees: the machine's, or the cgroup's limit where that is lower. Units are not
-    read at all: `256MB` is 256 and so MB, and `1GB` is 1 MB. Source: GDALGetCacheMax64 in gcore/gdalrasterblock.cpp, and
-    GDAL 3.10.3 itself: tests/floodplain/raster/test_gdal_cache.py asks both the same texts.
+    read at all: `256MB` is 256 and so MB, and `1GB` is 1 MB. Source: GDALGetCacheMax64 in gcore/gdalrasterblock.cpp,
+    and GDAL 3.10.3 itself: tests/floodplain/raster/test_gdal_cache.py asks both the same texts.
     """
     if text is None:
         text = "5%"

@@ -139,7 +139,8 @@ def test_nothing_is_wrong_with_a_cache_whose_unit_is_read(text: str) -> None:
         ("1.5GB", "GDAL_CACHEMAX: '1.5GB' is 1 MiB to GDAL 3.10, which reads no units; write whole MB, such as 64MB"),
         (
             "100000",
-            "GDAL_CACHEMAX: '100000' makes a cache of 100,000 bytes: blocks are decoded again and again; write 64MB or more",
+            "GDAL_CACHEMAX: '100000' makes a cache of 100,000 bytes: blocks are decoded again and again; "
+            "write 64MB or more",
         ),
     ],
 )
