@@ -11,7 +11,16 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from docs import benchmark_tables, component_tables, fact_tables, key_tables, peak_tables, plan_samples, samples
+from docs import (
+    benchmark_tables,
+    component_tables,
+    fact_tables,
+    key_tables,
+    peak_tables,
+    plan_samples,
+    raster_fleet_samples,
+    samples,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,6 +51,8 @@ MAKERS: dict[str, Callable[..., str]] = {
     "since": fact_tables.since,
     "unknowns": fact_tables.unknowns,
     "preview": samples.preview_of,
+    "raster bill": raster_fleet_samples.bill,
+    "raster workers": raster_fleet_samples.workers,
     "edited preview": samples.edited,
     "faults": samples.faults,
 }

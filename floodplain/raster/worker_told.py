@@ -32,7 +32,7 @@ def told(sized: SizedWorker) -> Explanation:
             Row(
                 "Threshold",
                 mib(pools.threshold_bytes),
-                f"{_share(pools)}; {sized.above_threshold * 100:.1f} % of these tasks go to the big worker",
+                f"{_share(pools)}; {sized.above_threshold * 100:.1f} % of these peaks lie above it",
             ),
             Row("Big worker", from_bytes(pools.big_limit_bytes), _big(sized)),
             Row("GDAL_CACHEMAX", sized.gdal_cachemax, "of each process, in its environment before it starts"),
@@ -85,8 +85,9 @@ def _processes(count: int) -> str:
 
 
 def _limit(sized: SizedWorker) -> str:
-    needed, limit = sized.worker.bytes, sized.pools.small_limit_bytes
-    return f"given; tasks and workers need {mib(needed)} of it" if sized.given_limit else f"{mib(limit)}, the sum of"
+    if sized.given_limit:
+        return f"given; tasks and processes need {mib(sized.worker.bytes)} of it"
+    return "rounded up to whole MiB, the sum of"
 
 
 def _big(sized: SizedWorker) -> str:

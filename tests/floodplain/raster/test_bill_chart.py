@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.raster_bill import tiles
+from docs.raster_fleet_samples import history
 from floodplain.quantity import MIB
 from floodplain.raster.bill import Bill, make_bill
 from floodplain.raster.bill_chart import bill_lines, bill_svg
@@ -28,9 +28,8 @@ def record(mib: float, **others: object) -> Record:
 
 @pytest.fixture(scope="module")
 def bill() -> Bill:
-    """The published shape, with three tasks that were killed at 2 GiB."""
-    killed = [record(2048, outcome="killed", censored=True, method="none", seconds=5)] * 3
-    return make_bill([*tiles(0, 2000), *killed])
+    """Of the history that docs/how-to/size-raster-workers.md shows."""
+    return make_bill(history())
 
 
 @given(st.lists(st.tuples(st.integers(0, 1 << 45), st.booleans()), max_size=50), st.integers(1, 8))
