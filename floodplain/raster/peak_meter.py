@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from floodplain.raster.process_memory import (
     ProcessMemory,
+    give_back,
     lifetime_peak_bytes,
     read_memory,
     reset_peak,
@@ -50,10 +51,16 @@ class PeakMeter:
         self._done: threading.Event | None = None
         self._swap: bool | None = None
 
-    def begin(self) -> ProcessMemory:
-        """Start to measure; what the process holds now. Raises OSError where nothing can be read."""
+    def begin(self, trim_above_bytes: int | None = None) -> ProcessMemory:
+        """Start to measure; what the process holds now. Raises OSError where nothing can be read.
+
+        Where it holds more than `trim_above_bytes`, the allocator gives back first what it keeps.
+        """
         self._resets = reset_peak()
         now = own_memory()
+        if trim_above_bytes is not None and now.resident_bytes > trim_above_bytes and give_back():
+            self._resets = reset_peak()
+            now = own_memory()
         self._mark = now.peak_bytes
         self._samples = [now]
         if self._swap is None:
@@ -63,10 +70,10 @@ class PeakMeter:
             threading.Thread(target=self._watch, args=(self._done,), name="floodplain-peak", daemon=True).start()
         return now
 
-    def fold(self) -> Segment:
+    def fold(self, *, last: bool = False) -> Segment:
         """What was seen since `begin` or the last `fold`; the next segment begins here."""
         now = own_memory()
-        reset = self._resets and reset_peak()
+        reset = self._resets and not last and reset_peak()
         with self._lock:
             samples, self._samples = [*self._samples, now], [now]
         if self._resets or now.peak_bytes > self._mark:
@@ -83,7 +90,7 @@ class PeakMeter:
         if self._done is not None:
             self._done.set()
             self._done = None
-        return self.fold()
+        return self.fold(last=True)
 
     def _watch(self, done: threading.Event) -> None:
         while not done.wait(self._interval):

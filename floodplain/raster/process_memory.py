@@ -21,6 +21,8 @@ PROC = Path("/proc")
 _FIELDS = re.compile(r"^(VmHWM|VmRSS|VmSwap):\s*(\d+) kB$", re.M)
 # What /proc/PID/clear_refs takes to set the high-water mark back to what is resident (proc(5), Linux 4.0 and later).
 _RESET_PEAK = b"5"
+_STATUS_BYTES = 16 << 10
+"""The file has 1.5 KiB, and more where a machine has thousands of cores."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,17 @@ def parse_status(text: str) -> ProcessMemory | None:
 def read_memory(pid: int | None = None) -> ProcessMemory | None:
     """Of a process, of ourselves by default. None where there is no /proc, or no such process any more."""
     try:
-        text = (PROC / ("self" if pid is None else str(pid)) / "status").read_text(encoding="utf-8", errors="replace")
+        # Of every task, so without the layers of a text file: half of its cost.
+        file = os.open(f"{PROC}/{'self' if pid is None else pid}/status", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
-    return parse_status(text)
+    try:
+        text = os.read(file, _STATUS_BYTES)
+    except OSError:
+        return None
+    finally:
+        os.close(file)
+    return parse_status(text.decode(errors="replace"))
 
 
 def reset_peak() -> bool:
@@ -59,7 +68,7 @@ def reset_peak() -> bool:
     changed its user or was made undumpable. The mark in `ru_maxrss` is set back with it.
     """
     try:
-        file = os.open(PROC / "self" / "clear_refs", os.O_WRONLY | os.O_CLOEXEC)
+        file = os.open(f"{PROC}/self/clear_refs", os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:

@@ -15,7 +15,7 @@ from floodplain.problem import RuleError
 from floodplain.quantity import MIB
 from floodplain.raster.open_tasks import OpenTasks, close_open_tasks
 from floodplain.raster.peak_meter import PeakMeter, Segment
-from floodplain.raster.process_memory import give_back, resident_bytes
+from floodplain.raster.process_memory import resident_bytes
 
 TRIM_ABOVE_BYTES = MIB
 """Before a task the allocator is asked to give memory back where more than this lies above the baseline."""
@@ -55,10 +55,8 @@ class MeasuredProcess:
                 self._fold(self.meter.fold())
                 span.before_bytes = resident_bytes() or 0
             else:
-                resident = resident_bytes()
-                if resident and self.baseline_bytes and resident > self.baseline_bytes + TRIM_ABOVE_BYTES:
-                    give_back()
-                span.before_bytes = self.meter.begin().resident_bytes
+                trim_above = None if self.baseline_bytes is None else self.baseline_bytes + TRIM_ABOVE_BYTES
+                span.before_bytes = self.meter.begin(trim_above).resident_bytes
             # The lower one: pages of libraries may have been taken back since the warm-up.
             self.baseline_bytes = min(self.baseline_bytes or span.before_bytes, span.before_bytes)
             span.baseline_bytes = self.baseline_bytes
