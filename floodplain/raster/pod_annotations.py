@@ -5,12 +5,13 @@ A manifest is changed on its YAML nodes, so that every other scalar stays as it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import yaml
 
 from floodplain.admission.annotations import ENGINE, ESTIMATE, IMAGES, MEGAPIXELS, OPTIONS, PEAK
-from floodplain.problem import Problem, ProblemsError
+from floodplain.problem import ABSENT, Problem, ProblemsError
 from floodplain.quantity import MIB
 from floodplain.raster.two_pools import mib
 from floodplain.sizing.workload import LONGEST_ESTIMATE, Engine
@@ -18,8 +19,9 @@ from floodplain.sizing.workload import LONGEST_ESTIMATE, Engine
 _OF_ODM = (IMAGES, OPTIONS, MEGAPIXELS)
 _TEMPLATES = {"Pod": (), "Job": ("spec", "template"), "CronJob": ("spec", "jobTemplate", "spec", "template")}
 """Where the pod is in a manifest of a kind."""
-_TEXT = "tag:yaml.org,2002:str"
+_STR = "tag:yaml.org,2002:str"
 _MAP = "tag:yaml.org,2002:map"
+_PLAIN = re.compile(r"raster|[0-9]+Mi")
 
 
 class ManifestError(ProblemsError):
@@ -52,66 +54,61 @@ def patched(manifest: str, annotations: Mapping[str, str]) -> str:
     An annotation of ours that stands on a Job itself is set there too: both count as one set.
     """
     try:
-        documents = [one for one in yaml.compose_all(manifest, Loader=yaml.SafeLoader) if one is not None]
+        # The base loader takes every scalar as text in its own style, and so decides nothing that kubectl may decide
+        # otherwise: 12:30:45 is a number in YAML 1.1 alone.
+        documents = [one for one in yaml.compose_all(manifest, Loader=yaml.BaseLoader) if one and not _is_null(one)]
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         place = f", line {where.line + 1}" if where else ""
         told = getattr(error, "problem", None) or error
         raise ManifestError([Problem(f"the manifest{place}", f"is not YAML ({told})", "mend it")]) from error
-    pods = [(one, found) for one in documents if (found := _pod(one)) is not None]
-    if len(pods) != 1:
-        kinds = ", ".join(_text(_child(one, "kind")) or "something without a kind" for one in documents) or "nothing"
-        rule = f"has {len(pods)} of {', '.join(_TEMPLATES)} and must have one (there: {kinds})"
-        raise ManifestError([Problem("the manifest", rule, "name one with a single pod")])
-    ((whole, pod),) = pods
-    problems = list(_contradictions(whole, pod))
+    whole = _one_with_a_pod(documents)
+    path = (*_TEMPLATES[_text(_child(whole, "kind")) or ""], "metadata", "annotations")
+    own = ("metadata", "annotations")
+    problems = [problem for place in dict.fromkeys((own, path)) for problem in _problems(whole, place)]
     if problems:
         raise ManifestError(problems)
-    for metadata in _metadata(whole, pod):
-        there = _child(metadata, "annotations") if metadata is not pod else None
-        if isinstance(there, yaml.MappingNode):
-            for key in annotations:
-                if _child(there, key) is not None:
-                    _set(there, key, annotations[key])
-    target = _below(_below(pod, "metadata"), "annotations")
+    if path != own and isinstance(there := _at(whole, own), yaml.MappingNode):
+        for key in annotations:
+            if _child(there, key) is not None:
+                _put(_owned(whole, own), key, _scalar(annotations[key]))
+    target = _owned(whole, path)
     for key, value in annotations.items():
-        _set(target, key, value)
-    return str(yaml.serialize_all(documents, Dumper=yaml.SafeDumper, width=10_000, allow_unicode=True))
+        _put(target, key, _scalar(value))
+    for document in documents:
+        _in_blocks(document)
+    return str(yaml.serialize_all(documents, Dumper=yaml.BaseDumper, width=10_000, allow_unicode=True))
 
 
-def _pod(document: yaml.Node) -> yaml.MappingNode | None:
-    """The part of a document that is a pod's template, or the pod."""
-    kind = _text(_child(document, "kind"))
-    if kind not in _TEMPLATES:
-        return None
-    found: yaml.Node | None = document
-    for key in _TEMPLATES[kind]:
-        found = _child(found, key)
-    if not isinstance(found, yaml.MappingNode):
-        path = ".".join(_TEMPLATES[kind]) or "the manifest"
+def _one_with_a_pod(documents: Sequence[yaml.Node]) -> yaml.MappingNode:
+    found = [one for one in documents if _text(_child(one, "kind")) in _TEMPLATES]
+    if len(found) != 1 or not isinstance(found[0], yaml.MappingNode):
+        kinds = ", ".join(_text(_child(one, "kind")) or "something without a kind" for one in documents) or "nothing"
+        rule = f"has {len(found)} of {', '.join(_TEMPLATES)} and must have one (there: {kinds})"
+        raise ManifestError([Problem("the manifest", rule, "name one with a single pod")])
+    kind = _text(_child(found[0], "kind")) or ""
+    if not isinstance(_at(found[0], _TEMPLATES[kind]), yaml.MappingNode):
+        path = ".".join(_TEMPLATES[kind])
         raise ManifestError([Problem(path, "is no map", f"write the {kind} with its template")])
-    return found
+    return found[0]
 
 
-def _metadata(whole: yaml.Node, pod: yaml.MappingNode) -> Iterator[yaml.Node]:
-    for part in (whole, pod):
-        metadata = _child(part, "metadata")
-        if metadata is not None and (part is not pod or whole is pod):
-            yield metadata
-
-
-def _contradictions(whole: yaml.Node, pod: yaml.MappingNode) -> Iterator[Problem]:
-    for part in dict.fromkeys((whole, pod)):
-        for key in ("metadata", "annotations"):
-            part = _child(part, key)  # type: ignore[assignment]
-            if part is not None and not isinstance(part, yaml.MappingNode) and not _is_null(part):
-                yield Problem(key, "is no map", "write key: value lines below it", _text(part))
-        engine = _child(part, ENGINE)
-        if engine is not None and _text(engine) != Engine.RASTER.value:
-            yield Problem(ENGINE, "is another engine", "take its annotations away first", _text(engine))
-        for key in _OF_ODM:
-            if _child(part, key) is not None:
-                yield Problem(key, f"does not go with engine {Engine.RASTER.value}", "take it away first")
+def _problems(whole: yaml.MappingNode, path: Sequence[str]) -> Iterator[Problem]:
+    """Of the annotations at a place, and of the maps on the way."""
+    node: yaml.Node | None = whole
+    for depth, key in enumerate(path, start=1):
+        if _child(node, "<<") is not None:
+            yield Problem(".".join(path[: depth - 1]) or "the manifest", "is merged (<<)", "write the map out")
+        node = _child(node, key)
+        if node is not None and not isinstance(node, yaml.MappingNode) and not _is_null(node):
+            value = ABSENT if _text(node) is None else _text(node)
+            yield Problem(".".join(path[:depth]), "is no map", "write key: value lines below it", value)
+    engine = _child(node, ENGINE)
+    if engine is not None and _text(engine) != Engine.RASTER.value:
+        yield Problem(ENGINE, "is another engine", "take its annotations away first", _text(engine))
+    for key in _OF_ODM:
+        if _child(node, key) is not None:
+            yield Problem(key, f"does not go with engine {Engine.RASTER.value}", "take it away first")
 
 
 def _child(node: yaml.Node | None, key: str) -> yaml.Node | None:
@@ -120,18 +117,20 @@ def _child(node: yaml.Node | None, key: str) -> yaml.Node | None:
     return next((value for name, value in node.value if _text(name) == key), None)
 
 
-def _below(node: yaml.MappingNode, key: str) -> yaml.MappingNode:
-    """The map at a key, made where there is none."""
-    found = _child(node, key)
-    if isinstance(found, yaml.MappingNode):
-        return found
-    made = yaml.MappingNode(_MAP, [], flow_style=False)
-    _put(node, key, made)
-    return made
+def _at(node: yaml.Node | None, path: Sequence[str]) -> yaml.Node | None:
+    for key in path:
+        node = _child(node, key)
+    return node
 
 
-def _set(node: yaml.MappingNode, key: str, value: str) -> None:
-    _put(node, key, yaml.ScalarNode(_TEXT, value))
+def _owned(node: yaml.MappingNode, path: Sequence[str]) -> yaml.MappingNode:
+    """The map at a path, made where there is none. An alias of one that stands elsewhere too becomes a copy."""
+    for key in path:
+        found = _child(node, key)
+        copied = yaml.MappingNode(_MAP, list(found.value) if isinstance(found, yaml.MappingNode) else [])
+        _put(node, key, copied)
+        node = copied
+    return node
 
 
 def _put(node: yaml.MappingNode, key: str, value: yaml.Node) -> None:
@@ -139,7 +138,24 @@ def _put(node: yaml.MappingNode, key: str, value: yaml.Node) -> None:
         if _text(name) == key:
             node.value[place] = (name, value)
             return
-    node.value.append((yaml.ScalarNode(_TEXT, key), value))
+    node.value.append((yaml.ScalarNode(_STR, key), value))
+
+
+def _scalar(value: str) -> yaml.ScalarNode:
+    return yaml.ScalarNode(_STR, value, style=None if _PLAIN.fullmatch(value) else "'")
+
+
+def _in_blocks(node: yaml.Node) -> None:
+    """Without braces: within them a plain 12:30:45 would have to be quoted, and so become a text."""
+    waiting, seen = [node], set()
+    while waiting:
+        one = waiting.pop()
+        if not isinstance(one, yaml.CollectionNode) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        one.flow_style = False
+        for item in one.value:
+            waiting += item if isinstance(item, tuple) else (item,)
 
 
 def _text(node: yaml.Node | None) -> str | None:
@@ -147,4 +163,4 @@ def _text(node: yaml.Node | None) -> str | None:
 
 
 def _is_null(node: yaml.Node) -> bool:
-    return node.tag == "tag:yaml.org,2002:null"
+    return isinstance(node, yaml.ScalarNode) and not node.style and node.value in ("", "~", "null", "Null", "NULL")
