@@ -54,12 +54,12 @@ KEYS = words("""
     enableServerSideApply containers initContainers volumes image reference env jobTemplate paramKind paramRef
     policyName validationActions password additionalAnnotations helm.sh/resource-policy crds devel startupTaints
     floodplain.dev/pool floodplain.dev/swap-ratio webhooks failurePolicy namespaceSelector matchLabels matchExpressions
-    objectSelector matchConditions sideEffects timeoutSeconds
+    objectSelector matchConditions sideEffects timeoutSeconds GDAL_CACHEMAX resources floodplain.dev/raster-pool
 """)
 TEXTS = words("""
     In Exists NoSchedule Never 720h 10% WhenEmpty karpenter.k8s.aws/instance-family
     karpenter.k8s.aws/instance-local-nvme node.kubernetes.io/instance-type r6id d3 al2023@latest karpenter
-    karpenter-crd keep latest 1.2.3 nan inf 1e999 -1 10GB Bottlerocket RAID0 {} [] " {"Statement":[{"Effect":"Allow"}]}
+    karpenter-crd keep latest 1.2.3 nan inf 1e999 -1 10GB Bottlerocket RAID0 {} [] " {"Statement":[{"Effect":"Allow"}]} GDAL_CACHEMAX big 5% 1GB
 """)
 SCALARS = (
     st.none()

@@ -114,6 +114,30 @@ def test_a_stack_that_sizes_asks_for_this_beside_the_rest(edited: Any, golden: A
     golden.check("preview/golden/prod-that-sizes.yaml", head + document.as_yaml(_brief({"resources": added})))
 
 
+def test_a_stack_with_raster_workers_asks_for_this_beside_the_rest(edited: Any, golden: Any) -> None:
+    """No stack of the project has a raster engine's image."""
+
+    def works(config: dict[str, Any]) -> None:
+        config["floodplain:workerPools"] = [
+            {
+                "name": "tiles",
+                "image": f"registry.example/tiles@sha256:{'b' * 64}",
+                "command": ["tiles", "work", "--queue", "$(FLOODPLAIN_RASTER_POOL)"],
+                "small": {"memory": "8Gi", "processes": 8, "autoscaling": {"maxReplicas": 20}},
+                "scratch": "4Gi",
+                "big": {"taskPeak": "6Gi", "swapPool": config["floodplain:pools"][0]["name"]},
+            }
+        ]
+
+    made = edited("prod", works)
+    assert [str(finding.problem) for finding in check(made) if finding.severity == "error"] == []
+    assert {resource.urn for resource, _ in made.unknowns} == {urn for urn, _ in _unknowns("prod")}
+    before = {resource["urn"] for resource in document.of(rendering("prod").apply)["resources"]}
+    added = [one for one in document.of(made.apply)["resources"] if one["urn"] not in before]
+    head = "# What an entry of `workerPools` adds to the stack prod.\n"
+    golden.check("preview/golden/prod-with-workers.yaml", head + document.as_yaml(_brief({"resources": added})))
+
+
 def _unknowns(stack: str) -> list[tuple[str, str]]:
     return [(resource.urn, path) for resource, path in rendering(stack).unknowns]
 

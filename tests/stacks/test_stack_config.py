@@ -221,6 +221,34 @@ RULES: list[tuple[dict[str, Any], list[str]]] = [
             "floodplain:sizing.settings.emphemeralShare: is not a known key; did you mean `ephemeralShare`?",
         ],
     ),
+    (
+        stack(
+            workerPools=[
+                {
+                    "name": "tiles",
+                    "image": "registry.example/tiles:1.2",
+                    "small": {"memory": "8Gi", "slot": 8},
+                    "big": {"memory": "64Gi", "slots": 2, "swapPool": "swapp"},
+                    "gdal": {"cache": 512},
+                },
+                {
+                    "name": "tiles",
+                    "image": "registry.example/tiles:1.2",
+                    "small": {"memory": "8Gi", "threshold": "1Gi"},
+                    "big": {"memory": "64Gi", "swapPool": "swapp"},
+                },
+            ]
+        ),
+        [
+            "floodplain:workerPools[0].small.slot: is not a known key; did you mean `slots`?",
+            "floodplain:workerPools[0].big.slots: 2 cannot be set: the big pool is one worker of one slot, so that its"
+            " tasks run one after the other; remove it",
+            "floodplain:workerPools[0].gdal.cache: 512 has no unit: GDAL reads it as 536,870,912 bytes, and Kubernetes"
+            " and rasterio.Env as 512; write the unit, such as 512Mi",
+            "floodplain:workerPools[1].small.threshold: '1Gi' is above the slot budget of 949.6 MiB: a task just below"
+            " it would not fit its slot; write at most 995753984, better half of it, 497876992",
+        ],
+    ),
 ]
 
 
