@@ -199,10 +199,10 @@ class SmallWorkers(Members):
 class BigWorkers(Members):
     """The big pool. It has no count of workers or slots: one of each is what it is for."""
 
-    not_settable: ClassVar[Mapping[str, str]] = {
-        key: "cannot be set: the big pool is one worker of one slot, so that its tasks run one after the other"
-        for key in ("autoscaling", "processes", "replicas", "slots", "threshold")
-    }
+    not_settable: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("autoscaling", "processes", "replicas", "slots", "threshold"),
+        "cannot be set: the big pool is one worker of one slot, so that its tasks run one after the other",
+    )
 
     cpu: QuantityText = "1"
     longest_task: Duration = "2h"

@@ -59,7 +59,8 @@ KEYS = words("""
 TEXTS = words("""
     In Exists NoSchedule Never 720h 10% WhenEmpty karpenter.k8s.aws/instance-family
     karpenter.k8s.aws/instance-local-nvme node.kubernetes.io/instance-type r6id d3 al2023@latest karpenter
-    karpenter-crd keep latest 1.2.3 nan inf 1e999 -1 10GB Bottlerocket RAID0 {} [] " {"Statement":[{"Effect":"Allow"}]} GDAL_CACHEMAX big 5% 1GB
+    karpenter-crd keep latest 1.2.3 nan inf 1e999 -1 10GB Bottlerocket RAID0 {} [] " {"Statement":[{"Effect":"Allow"}]}
+    GDAL_CACHEMAX big 5% 1GB
 """)
 SCALARS = (
     st.none()
