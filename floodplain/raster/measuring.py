@@ -25,8 +25,8 @@ from typing import Any, Literal, ParamSpec, TypeVar
 from floodplain.quantity import MIB
 from floodplain.raster.history_file import append
 from floodplain.raster.open_tasks import OpenTasks, start_of
-from floodplain.raster.peak_meter import Segment
-from floodplain.raster.process_memory import give_back, resident_bytes
+from floodplain.raster.peak_meter import Segment, own_memory
+from floodplain.raster.process_memory import give_back
 from floodplain.raster.process_spans import MeasuredProcess, MeasuringError, Span
 from floodplain.raster.record import Outcome, Record
 
@@ -235,7 +235,7 @@ def start_worker(
     give_back()
     global _worker
     with _process.lock:
-        _process.baseline_bytes = resident_bytes()
+        _process.baseline_bytes = own_memory().held_bytes
         _worker = _Worker(
             Facts(layer, slot_limit_bytes=slot_limit_bytes),
             history,
@@ -274,7 +274,7 @@ def _record(span: Span, segment: Segment, facts: Facts, seconds: float, error: B
         before_bytes=span.before_bytes,
         swap_peak_bytes=segment.swap_peak_bytes,
         # A task that was refused memory wanted more than it had.
-        censored=segment.swap_peak_bytes > 0 or isinstance(error, MemoryError),
+        censored=segment.swapped_out or isinstance(error, MemoryError),
         outcome=Outcome.DONE if error is None else Outcome.FAILED,
         method=segment.method,
         concurrent=span.concurrent,

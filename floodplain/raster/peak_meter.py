@@ -29,14 +29,21 @@ class Segment:
     """What was seen between two moments. Bytes."""
 
     peak_bytes: int
-    """With what lay in swap at the same time, where samples saw more so than is known to have been resident."""
+    """Resident and in swap together."""
     swap_peak_bytes: int
     method: Method
+    swapped_out: bool = False
+    """More came to lie in swap meanwhile, so that `peak_bytes` is a lower bound."""
 
     def joined(self, other: Segment) -> Segment:
         """Of both; samples taint it."""
         method = Method.SAMPLES if Method.SAMPLES in (self.method, other.method) else self.method
-        return Segment(max(self.peak_bytes, other.peak_bytes), max(self.swap_peak_bytes, other.swap_peak_bytes), method)
+        return Segment(
+            max(self.peak_bytes, other.peak_bytes),
+            max(self.swap_peak_bytes, other.swap_peak_bytes),
+            method,
+            self.swapped_out or other.swapped_out,
+        )
 
 
 class PeakMeter:
@@ -82,8 +89,11 @@ class PeakMeter:
             resident, method = max(one.resident_bytes for one in samples), Method.SAMPLES
         self._resets = reset
         self._mark = now.resident_bytes if reset else now.peak_bytes
-        together = max(one.resident_bytes + one.swap_bytes for one in samples if one.swap_bytes or one is now)
-        return Segment(max(resident, together), max(one.swap_bytes for one in samples), method)
+        swap = max(one.swap_bytes for one in samples)
+        # What lay in swap all the time is held beside what is resident; what went there meanwhile may have been both.
+        swapped_out = swap > samples[0].swap_bytes
+        least = resident if swapped_out else resident + swap
+        return Segment(max(least, *(one.held_bytes for one in samples)), swap, method, swapped_out)
 
     def end(self) -> Segment:
         """The last segment."""
@@ -99,7 +109,7 @@ class PeakMeter:
                 with self._lock:
                     if not done.is_set():
                         # The largest ones suffice, however long the task is.
-                        self._samples = _largest([*self._samples, now])
+                        self._samples = [self._samples[0], *_largest([*self._samples[1:], now])]
 
 
 def own_memory() -> ProcessMemory:
@@ -119,7 +129,7 @@ def _largest(samples: list[ProcessMemory]) -> list[ProcessMemory]:
             (
                 max(samples, key=lambda one: one.resident_bytes),
                 max(samples, key=lambda one: one.swap_bytes),
-                max(samples, key=lambda one: one.resident_bytes + one.swap_bytes),
+                max(samples, key=lambda one: one.held_bytes),
             )
         )
     )

@@ -36,6 +36,11 @@ class ProcessMemory:
     swap_bytes: int
     """VmSwap: of its own pages those that lie in swap; shared memory in swap is not counted by the kernel."""
 
+    @property
+    def held_bytes(self) -> int:
+        """Resident and in swap."""
+        return self.resident_bytes + self.swap_bytes
+
 
 def parse_status(text: str) -> ProcessMemory | None:
     """What /proc/PID/status says; None of a kernel thread and of a process that has ended, which have no memory."""
@@ -103,12 +108,6 @@ def resident_by_ps(pid: int | None = None) -> int | None:
     with os.popen(f"ps -o rss= -p {os.getpid() if pid is None else pid} 2>/dev/null") as answer:
         text = answer.read().strip()
     return int(text) * KIB if text.isdigit() else None
-
-
-def resident_bytes() -> int | None:
-    """Of ourselves, by the best way there is."""
-    memory = read_memory()
-    return resident_by_ps() if memory is None else memory.resident_bytes
 
 
 def swap_is_possible() -> bool:

@@ -14,8 +14,7 @@ from pathlib import Path
 from floodplain.problem import RuleError
 from floodplain.quantity import MIB
 from floodplain.raster.open_tasks import OpenTasks, close_open_tasks
-from floodplain.raster.peak_meter import PeakMeter, Segment
-from floodplain.raster.process_memory import resident_bytes
+from floodplain.raster.peak_meter import PeakMeter, Segment, own_memory
 
 TRIM_ABOVE_BYTES = MIB
 """Before a task the allocator is asked to give memory back where more than this lies above the baseline."""
@@ -53,10 +52,10 @@ class MeasuredProcess:
             _refuse(span, self.active)
             if self.active:
                 self._fold(self.meter.fold())
-                span.before_bytes = resident_bytes() or 0
+                span.before_bytes = own_memory().held_bytes
             else:
                 trim_above = None if self.baseline_bytes is None else self.baseline_bytes + TRIM_ABOVE_BYTES
-                span.before_bytes = self.meter.begin(trim_above).resident_bytes
+                span.before_bytes = self.meter.begin(trim_above).held_bytes
             # The lower one: pages of libraries may have been taken back since the warm-up.
             self.baseline_bytes = min(self.baseline_bytes or span.before_bytes, span.before_bytes)
             span.baseline_bytes = self.baseline_bytes

@@ -43,9 +43,9 @@ class Record(BaseModel):
     marginal_bytes: Annotated[int, Field(ge=0)]
     """`peak_bytes` less `baseline_bytes`."""
     baseline_bytes: Annotated[int, Field(ge=0)] = 0
-    """Resident before the task, after imports and a warm-up."""
+    """Held before the task, after imports and a warm-up."""
     before_bytes: Annotated[int, Field(ge=0)] | None = None
-    """Resident just before this task; what lies above `baseline_bytes` earlier tasks of the process left behind, so
+    """Held just before this task; what lies above `baseline_bytes` earlier tasks of the process left behind, so
     that the task's own share is between `peak_bytes - before_bytes` and `marginal_bytes`."""
     swap_peak_bytes: Annotated[int, Field(ge=0)] = 0
     censored: bool = False
