@@ -4,7 +4,9 @@ that is `window`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
+from functools import lru_cache
 
 from floodplain.problem import RuleError
 from floodplain.raster.header import Header
@@ -24,7 +26,7 @@ class Target:
     the source."""
     width: int | None = None
     height: int | None = None
-    """Pixels."""
+    """Pixels; None: as many as keep the source's resolution."""
 
 
 @dataclass(frozen=True)
@@ -39,27 +41,107 @@ class Grid:
 
 
 def complete(target: Target, header: Header) -> Grid:
-    """The target's grid over this source, sized as `gdalwarp` would where no size is given.
+    """The target over this source. Where no size is given it is that of gdalwarp: the source's resolution; where one
+    side is given the other keeps pixels square.
 
-    Raises RuleError where the source has no CRS and the target names one.
+    Raises RuleError for bounds that hold nothing, a size below 1, an unknown CRS, a source without a CRS or transform.
     """
-    from rasterio.transform import array_bounds
-    from rasterio.warp import calculate_default_transform
-
-    from floodplain.raster.window import full_bounds
+    from floodplain.raster.crs_boxes import read_crs
 
     if target.crs is not None and header.crs is None:
         raise RuleError(
             f"the raster has no CRS, so nothing says where {target.crs} lies on it",
-            "write one into the raster (rio edit-info --crs) or leave the target's CRS out to stay in the raster's own",
+            "write its CRS into the raster (rio edit-info --crs), or name none for the target either",
         )
+    _check_transform(header)
     crs = target.crs or header.crs
-    bounds = target.bounds
-    if target.crs is None or header.crs is None or bounds is not None:
-        bounds = bounds or full_bounds(header)
-        return replace(Grid(crs, bounds, target.width or header.width, target.height or header.height))
-    transform, width, height = calculate_default_transform(
-        header.crs, target.crs, header.width, header.height, *full_bounds(header)
+    geographic = crs is not None and bool(read_crs(crs).is_geographic)
+    for name, size in (("width", target.width), ("height", target.height)):
+        if size is not None and size < 1:
+            raise RuleError(f"a {name} of {size} pixels holds nothing", "write 1 or more", (name,), size)
+    bounds = native_grid(header, crs)[2] if target.bounds is None else target.bounds
+    _check_bounds(bounds, geographic)
+    native_width, native_height = native_size(header, crs, bounds)
+    width, height = target.width, target.height
+    if width is None and height is not None:
+        width = math.ceil(height * native_width / native_height - 1e-6)
+    if height is None and width is not None:
+        height = math.ceil(width * native_height / native_width - 1e-6)
+    return Grid(
+        crs,
+        bounds,
+        max(1, math.ceil(native_width - 1e-6) if width is None else width),
+        max(1, math.ceil(native_height - 1e-6) if height is None else height),
     )
+
+
+def native_size(header: Header, crs: str | None, bounds: Bounds) -> tuple[float, float]:
+    """Pixels of `bounds` at the source's own resolution, as a warp without a size given would make them."""
+    across, down, _ = native_grid(header, crs)
+    left, bottom, right, top = bounds
+    return (right - left if right > left else right - left + 360) / across, (top - bottom) / down
+
+
+def full_bounds(header: Header) -> Bounds:
+    """left, bottom, right, top of the raster in its own CRS, whichever way its rows and columns run."""
+    a, b, c, d, e, f = header.transform
+    xs = [c + a * column + b * row for column in (0, header.width) for row in (0, header.height)]
+    ys = [f + d * column + e * row for column in (0, header.width) for row in (0, header.height)]
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+@lru_cache(maxsize=256)
+def native_grid(header: Header, crs: str | None) -> tuple[float, float, Bounds]:
+    """Width and height of a pixel, and the bounds, of the whole raster in `crs` at its own resolution."""
+    from rasterio._err import CPLE_BaseError
+    from rasterio.errors import RasterioError
+    from rasterio.transform import array_bounds
+    from rasterio.warp import calculate_default_transform
+
+    from floodplain.raster.crs_boxes import read_crs
+
+    a, b, _, d, e, _ = header.transform
+    if crs is None or header.crs is None or read_crs(crs) == read_crs(header.crs):
+        return math.hypot(a, d), math.hypot(b, e), full_bounds(header)
+    try:
+        transform, width, height = calculate_default_transform(
+            read_crs(header.crs), read_crs(crs), header.width, header.height, *full_bounds(header)
+        )
+    except (RasterioError, CPLE_BaseError) as error:
+        raise RuleError(
+            f"the raster has no place in {crs} ({error})", "check the raster's CRS and transform, and the target's CRS"
+        ) from None
     left, bottom, right, top = array_bounds(height, width, transform)
-    return Grid(crs, (left, bottom, right, top), target.width or width, target.height or height)
+    return transform.a, -transform.e, (left, bottom, right, top)
+
+
+def _check_transform(header: Header) -> None:
+    a, b, _, d, e, _ = header.transform
+    if not all(math.isfinite(number) for number in header.transform) or a * e - b * d == 0:
+        raise RuleError(
+            "the raster's transform cannot be inverted",
+            "write a transform into the raster (rio edit-info --transform)",
+            ("transform",),
+            header.transform,
+        )
+
+
+def _check_bounds(bounds: Bounds, geographic: bool) -> None:
+    left, bottom, right, top = bounds
+    if not all(math.isfinite(number) for number in bounds):
+        raise RuleError("hold a number that is not finite", "write left, bottom, right, top", ("bounds",), bounds)
+    if bottom >= top:
+        raise RuleError(
+            "have their bottom at or above their top", "write left, bottom, right, top", ("bounds",), bounds
+        )
+    if left == right or (left > right and not geographic):
+        raise RuleError(
+            "have their left at or beyond their right",
+            "write left, bottom, right, top; only in a geographic CRS may left be above right, across the antimeridian",
+            ("bounds",),
+            bounds,
+        )
+    if geographic and not -90 <= bottom < top <= 90:
+        raise RuleError(
+            "hold latitudes beyond the poles", "write left, bottom, right, top in degrees", ("bounds",), bounds
+        )

@@ -73,3 +73,6 @@ class GdalSettings:
     """WarpedVRT(add_alpha=True)."""
     remote: bool = False
     """Read over the network: GDAL's caches of blocks fetched count too."""
+    native_vrt: bool = False
+    """The WarpedVRT has the source's resolution and the read shrinks it (out_shape), as rio-tiler does: GDAL then reads
+    an overview. Otherwise it has the target's size, and GDAL reads full resolution whatever overviews there are."""
