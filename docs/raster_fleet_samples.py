@@ -12,12 +12,12 @@ from rich.console import Console
 from benchmarks.raster_bill import tiles
 from floodplain.cli_plan_screen import print_plan
 from floodplain.quantity import GIB, MIB
-from floodplain.raster.bill import make_bill
+from floodplain.raster.bill import at_higher_threshold, make_bill
 from floodplain.raster.bill_chart import bill_lines
 from floodplain.raster.bill_told import told as bill_told
 from floodplain.raster.memory_price import MemoryPrice
 from floodplain.raster.record import Method, Outcome, Record
-from floodplain.raster.sized_worker import size_worker
+from floodplain.raster.sized_worker import Wishes, size_worker
 from floodplain.raster.worker_told import told as worker_told
 from floodplain.sizing.explain import Explanation
 
@@ -51,8 +51,9 @@ def workers() -> str:
 def bill() -> str:
     """Its bill, with the distribution."""
     made = make_bill(history())
+    higher = at_higher_threshold(history(), Wishes())
     heading = "Tasks by peak beyond the baseline (? only a lower bound is known)"
-    lines = [*_printed(bill_told(made, PRICE), good=True).splitlines(), "", heading, *bill_lines(made)]
+    lines = [*_printed(bill_told(made, PRICE, higher), good=True).splitlines(), "", heading, *bill_lines(made)]
     return _block(lines)
 
 

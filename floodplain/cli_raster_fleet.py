@@ -34,6 +34,7 @@ _OPTIONS = {
     "agent_bytes": "--agent",
     "headroom": "--headroom",
     "threshold_share": "--threshold",
+    "quantile": "--quantile",
     "workers": "--workers",
     "layer": "--layer",
 }
@@ -62,6 +63,9 @@ Threshold = Annotated[
     float,
     typer.Option(help="Share of a slot above which an estimate goes to the big worker.", metavar="SHARE"),
 ]
+Quantile = Annotated[
+    float, typer.Option(help="Of the peaks, that slots are sized for: 0.99 is the p99.", metavar="SHARE")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON, in bytes.")]
 
 
@@ -80,6 +84,7 @@ def workers(
     agent: Agent = "0",
     headroom: Headroom = 1.3,
     threshold: Threshold = 0.5,
+    quantile: Quantile = 0.99,
     as_json: AsJson = False,
 ) -> None:
     """Size a worker from measured peaks: slots, memory with its arithmetic, threshold, GDAL cache, warnings."""
@@ -88,7 +93,7 @@ def workers(
 
     if slots is not None and memory is not None:
         _end("--memory: does not go with --slots: each follows from the other; leave one of them out")
-    wishes = _wishes(slots, memory, processes, baseline, cache, cache_in_peak, agent, headroom, threshold)
+    wishes = _wishes(slots, memory, processes, baseline, cache, cache_in_peak, agent, headroom, threshold, quantile)
     records = _records(history)
     sized = _answered(lambda: size_worker(records, wishes, layer=layer))
     if as_json:
@@ -110,6 +115,7 @@ def bill(
     agent: Agent = "0",
     headroom: Headroom = 1.3,
     threshold: Threshold = 0.5,
+    quantile: Quantile = 0.99,
     price: Annotated[
         float | None, typer.Option(help="US dollars for a GiB of memory for an hour.", metavar="USD")
     ] = None,
@@ -126,24 +132,25 @@ def bill(
 ) -> None:
     """The fleet's bill for a history: sized for the largest input at full concurrency, against two pools."""
     from floodplain.cli_plan_files import FileError, shown, write_text
-    from floodplain.raster.bill import make_bill
+    from floodplain.raster.bill import at_higher_threshold, make_bill
     from floodplain.raster.bill_chart import bill_lines, bill_svg
     from floodplain.raster.bill_told import document, told
 
-    wishes = _wishes(slots, None, processes, baseline, cache, cache_in_peak, agent, headroom, threshold)
+    wishes = _wishes(slots, None, processes, baseline, cache, cache_in_peak, agent, headroom, threshold, quantile)
     count = _count("--workers", workers)
     records = _records(history)
     try:
         rate = _price(price, prices)
         made = _answered(lambda: make_bill(records, wishes, workers=count, layer=layer))
+        higher = _answered(lambda: at_higher_threshold(records, wishes, workers=count, layer=layer))
         if plot is not None:
             write_text("--plot", plot, bill_svg(made))
     except FileError as error:
         _end(str(error))
     if as_json:
-        _print_json(document(made, rate))
+        _print_json(document(made, rate, higher))
         return
-    _print(told(made, rate), good=not made.over_slot and not made.sized.warnings)
+    _print(told(made, rate, higher), good=not made.over_slot and not made.sized.warnings)
     typer.echo("\nTasks by peak beyond the baseline (? only a lower bound is known)")
     for line in bill_lines(made):
         typer.echo(line)
@@ -161,6 +168,7 @@ def _wishes(
     agent: str,
     headroom: float,
     threshold: float,
+    quantile: float,
 ) -> Wishes:
     """What the options say. Ends with every option that is wrong in itself."""
     from floodplain.raster.sized_worker import Wishes
@@ -183,6 +191,7 @@ def _wishes(
         cache_in_marginal_bytes=read("--cache-in-peak", cache_in_peak, _size),
         headroom=headroom,
         threshold_share=threshold,
+        quantile=quantile,
         agent_bytes=read("--agent", agent, _size),
     )
     if problems:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from floodplain.problem import RuleError
 from floodplain.quantity import GIB
 from floodplain.raster.peaks import Task, layer_peaks
 from floodplain.raster.record import Record
-from floodplain.raster.sized_worker import SizedWorker, Wishes, size_worker
+from floodplain.raster.sized_worker import ESTIMATE_SHARE, SizedWorker, Wishes, size_worker
 from floodplain.raster.worker import WorkerMemory
 
 ASSUMED_SECONDS = 60.0
@@ -151,6 +151,15 @@ def make_bill(
         balanced_seconds=max(small_fleet.wall_seconds, makespan(big, replicas)) if big else small_fleet.wall_seconds,
         assumed_seconds=assumed,
     )
+
+
+def at_higher_threshold(
+    records: Sequence[Record], wishes: Wishes, *, workers: int = 1, layer: str | None = None
+) -> Bill | None:
+    """The same with a threshold of 0.8 of a slot, for comparison; None where the wishes have no lower one."""
+    if wishes.threshold_share >= ESTIMATE_SHARE:
+        return None
+    return make_bill(records, replace(wishes, threshold_share=ESTIMATE_SHARE), workers=workers, layer=layer)
 
 
 def makespan(seconds: Iterable[float], slots: int) -> float:

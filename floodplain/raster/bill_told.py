@@ -8,6 +8,7 @@ from typing import Any
 from floodplain.quantity import GIB
 from floodplain.raster.bill import Bill, Fleet
 from floodplain.raster.memory_price import MemoryPrice
+from floodplain.raster.sized_worker import ESTIMATE_SHARE
 from floodplain.raster.two_pools import mib
 from floodplain.raster.worker_told import document as worker_document
 from floodplain.sizing.explain import Explanation, Row, Section
@@ -16,8 +17,11 @@ NO_PRICE = "no price of memory is known: give --price, or run `floodplain catalo
 _MOST_NAMES = 5
 
 
-def told(bill: Bill, price: MemoryPrice | None) -> Explanation:
-    """Both ways with memory-hours, wall time and money; how tasks were routed, and what to beware of."""
+def told(bill: Bill, price: MemoryPrice | None, higher: Bill | None = None) -> Explanation:
+    """Both ways with memory-hours, wall time and money; how tasks were routed, and what to beware of.
+
+    `higher` is the same history at a higher threshold, for comparison.
+    """
     sized, wall = bill.sized, bill.wall_seconds
     sections = (
         Section("How", _how(bill)),
@@ -40,12 +44,13 @@ def told(bill: Bill, price: MemoryPrice | None) -> Explanation:
             *_money(bill, price),
             Row("Wall time", _time(wall), f"one fleet {_time(bill.one.wall_seconds)}; {_last(bill)}"),
             *_balance(bill),
+            *_higher(higher),
         ),
         sections=tuple(section for section in sections if section.sentences),
     )
 
 
-def document(bill: Bill, price: MemoryPrice | None) -> dict[str, Any]:
+def document(bill: Bill, price: MemoryPrice | None, higher: Bill | None = None) -> dict[str, Any]:
     """Everything, in bytes, seconds, GiB hours and US dollars, with snake_case keys."""
     hourly = price.usd if price else None
     return {
@@ -67,7 +72,18 @@ def document(bill: Bill, price: MemoryPrice | None) -> dict[str, Any]:
         "unknown_demand": bill.unknown_demand,
         "over_slot": list(bill.over_slot),
         "assumed_seconds": bill.assumed_seconds,
+        "higher_threshold": None if higher is None else _higher_document(higher),
         "worker": worker_document(bill.sized),
+    }
+
+
+def _higher_document(higher: Bill) -> dict[str, Any]:
+    return {
+        "threshold_bytes": higher.sized.pools.threshold_bytes,
+        "share": higher.share,
+        "gib_hours": higher.gib_hours,
+        "wall_seconds": higher.wall_seconds,
+        "over_slot": list(higher.over_slot),
     }
 
 
@@ -100,6 +116,17 @@ def _balance(bill: Bill) -> tuple[Row, ...]:
         return ()
     many = f"{bill.balanced_replicas} big workers end with the small pool, in {_time(bill.balanced_seconds)}"
     return (Row("Balanced", str(bill.balanced_replicas), f"{many}; both kept up: {_hours(bill.balanced_gib_hours)}"),)
+
+
+def _higher(higher: Bill | None) -> tuple[Row, ...]:
+    if higher is None:
+        return ()
+    over = _tasks(len(higher.over_slot)) if higher.over_slot else "no task"
+    remark = (
+        f"with --threshold {ESTIMATE_SHARE:g}: {higher.share * 100:.0f} % of one fleet's memory, "
+        f"{_time(higher.wall_seconds)}, {over} over its slot"
+    )
+    return (Row("Compare", _hours(higher.gib_hours), remark),)
 
 
 def _money(bill: Bill, price: MemoryPrice | None) -> tuple[Row, ...]:

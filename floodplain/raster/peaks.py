@@ -13,6 +13,9 @@ from statistics import median_high
 from floodplain.problem import RuleError, did_you_mean
 from floodplain.raster.record import Method, Outcome, Record
 
+_MOST_BYTES = 1 << 60
+_MOST_SECONDS = 1e9
+
 
 @dataclass(frozen=True)
 class Task:
@@ -75,10 +78,11 @@ class LayerPeaks:
 def layer_peaks(records: Iterable[Record], layer: str | None = None) -> Mapping[str, LayerPeaks]:
     """Tasks by layer, in the order of their first records; only `layer`, where it is given.
 
-    Raises RuleError for a history without records and for a layer that is not in it.
+    Raises RuleError for a history without records, a layer that is not in it, and a record that cannot be.
     """
     by_layer: dict[str, list[Record]] = {}
     for record in records:
+        _check(record)
         by_layer.setdefault(record.layer, []).append(record)
     if not by_layer:
         raise RuleError(
@@ -90,6 +94,16 @@ def layer_peaks(records: Iterable[Record], layer: str | None = None) -> Mapping[
             raise RuleError("is not a layer of the history", did_you_mean(layer, by_layer) or known, value=layer)
         by_layer = {layer: by_layer[layer]}
     return {name: _peaks(name, found) for name, found in by_layer.items()}
+
+
+def _check(record: Record) -> None:
+    """Figures that no machine has would only end as an overflow."""
+    named = f"has a task{f' {record.task!r}' if record.task else ''} of layer {record.layer!r} with"
+    most = max(record.peak_bytes, record.marginal_bytes, record.baseline_bytes, record.estimate_bytes or 0)
+    if most > _MOST_BYTES:
+        raise RuleError(f"{named} more than {_MOST_BYTES >> 50} PiB", "correct the record, or remove it")
+    if (record.seconds or 0) > _MOST_SECONDS:
+        raise RuleError(f"{named} more than {_MOST_SECONDS:g} seconds", "correct the record, or remove it")
 
 
 def _peaks(layer: str, records: Sequence[Record]) -> LayerPeaks:

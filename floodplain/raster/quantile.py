@@ -85,7 +85,7 @@ def sketch_of(counts: Iterable[float]) -> Any:
 def of_sketches(values: Any, bounds: Any, *, quantile: float = 0.99, factor: float = FACTOR) -> Quantile:
     """The same of two DDSketches of one accuracy: known peaks, and lower bounds."""
     if not 0 < quantile < 1:
-        raise RuleError("is no quantile", "give one between 0 and 1, such as 0.99", value=quantile)
+        raise RuleError("is no quantile", "give one between 0 and 1, such as 0.99", ("quantile",), quantile)
     known, unknown = round(values.count), round(bounds.count)
     if known + unknown == 0:
         raise RuleError("there are no peaks", "measure tasks first")

@@ -12,7 +12,7 @@ from benchmarks.raster_bill import tiles
 from floodplain.catalogue.prices import Prices
 from floodplain.problem import RuleError
 from floodplain.quantity import GIB, MIB
-from floodplain.raster.bill import Bill, Fleet, balanced, make_bill, makespan
+from floodplain.raster.bill import Bill, Fleet, at_higher_threshold, balanced, make_bill, makespan
 from floodplain.raster.bill_told import document, told
 from floodplain.raster.memory_price import MemoryPrice, memory_price
 from floodplain.raster.record import Record
@@ -81,6 +81,21 @@ def test_the_serial_tail_is_part_of_the_wall_time_and_replicas_would_balance_it(
         f"one fleet {bill.one.wall_seconds / 60:.1f} min; the big pool is serial and ends 4.2 min after the small",
     )
     assert rows["Balanced"][1].startswith("2 big workers end with the small pool, in 20.8 min; both kept up: ")
+
+
+def test_a_higher_threshold_is_shown_beside_it() -> None:
+    records = history()
+    bill, higher = make_bill(records), at_higher_threshold(records, Wishes())
+    assert higher == make_bill(records, Wishes(threshold_share=0.8))
+    assert higher is not None
+    row = told(bill, None, higher).rows[-1]
+    assert (row.name, row.remark[:22], row.remark[-21:]) == (
+        "Compare",
+        "with --threshold 0.8: ",
+        "no task over its slot",
+    )
+    assert document(bill, None, higher)["higher_threshold"]["share"] == higher.share < bill.share
+    assert at_higher_threshold(records, Wishes(threshold_share=0.8)) is None
 
 
 @given(st.integers(1, 1 << 36))

@@ -107,7 +107,7 @@ def test_every_option_reaches_the_worker(tmp_path: Path) -> None:
     result = run(
         *("workers", "--history", written(tmp_path / "x", records), "--layer", "dem", "--memory", "16Gi"),
         *("--processes", "each", "--baseline", "90Mi", "--cache", "128Mi", "--cache-in-peak", "16Mi"),
-        *("--agent", "200Mi", "--headroom", "1.5", "--threshold", "0.8", "--json"),
+        *("--agent", "200Mi", "--headroom", "1.5", "--threshold", "0.8", "--quantile", "0.9", "--json"),
     )
     wishes = Wishes(
         limit_bytes=16 * GIB,
@@ -118,6 +118,7 @@ def test_every_option_reaches_the_worker(tmp_path: Path) -> None:
         headroom=1.5,
         agent_bytes=200 * MIB,
         threshold_share=0.8,
+        quantile=0.9,
     )
     wanted = worker_document(size_worker(records, wishes, layer="dem"))
     assert json.loads(result.stdout) == json.loads(json.dumps(wanted))
@@ -126,7 +127,8 @@ def test_every_option_reaches_the_worker(tmp_path: Path) -> None:
 
 def test_json_is_the_bill_with_its_money(history: str, tmp_path: Path) -> None:
     result = run("bill", "--history", history, "--workers", "3", "--price", "0.01", "--json")
-    wanted = bill_document(make_bill(tiles(0, 500), workers=3), MemoryPrice(0.01, "--price"))
+    higher = make_bill(tiles(0, 500), Wishes(threshold_share=0.8), workers=3)
+    wanted = bill_document(make_bill(tiles(0, 500), workers=3), MemoryPrice(0.01, "--price"), higher)
     assert json.loads(result.stdout) == json.loads(json.dumps(wanted))
     table = tmp_path / "table.tsv"
     table.write_text(
@@ -240,6 +242,7 @@ def test_every_bad_line_of_a_history_is_told(tmp_path: Path) -> None:
                 "leave it out"
             ],
         ),
+        (("--quantile", "99"), ["--quantile: 99.0 is no quantile; give one between 0 and 1, such as 0.99"]),
         (("--memory", "300"), ["--memory: '300' is 300 bytes, less than 1 MiB; write 300Mi, if that is meant"]),
         (
             ("--cache-in-peak", "80Mi"),
@@ -271,3 +274,22 @@ def test_a_memory_that_holds_no_slot_is_refused_with_what_one_needs(history: str
 )
 def test_wrong_options_of_a_bill(history: str, arguments: tuple[str, ...], said: list[str]) -> None:
     assert refused("bill", "--history", history, *arguments) == said
+
+
+@pytest.mark.parametrize("command", ["workers", "bill"])
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ({"marginal_bytes": 10**400}, "--history: has a task of layer 'ortho' with more than 1024 PiB"),
+        ({"seconds": 1e300, "task": "z"}, "--history: has a task 'z' of layer 'ortho' with more than 1e+09 seconds"),
+    ],
+)
+def test_records_that_cannot_be_are_told(command: str, others: dict[str, Any], said: str, tmp_path: Path) -> None:
+    history = written(tmp_path / "x", [record(100), record(100, **others)])
+    assert refused(command, "--history", history) == [f"{said}; correct the record, or remove it"]
+
+
+def test_a_worker_of_pettiest_and_largest_tasks_is_answered(tmp_path: Path) -> None:
+    for marginal in (64 * 1024, 1 << 60):
+        history = written(tmp_path / "x", [record(0, marginal_bytes=marginal, seconds=0)] * 2)
+        assert run("bill", "--history", history, "--slots", "10000", "--plot", str(tmp_path / "x.svg")).exit_code == 0
