@@ -19,6 +19,7 @@ from docs import (
     peak_tables,
     plan_samples,
     raster_fleet_samples,
+    raster_route_samples,
     samples,
 )
 
@@ -51,8 +52,12 @@ MAKERS: dict[str, Callable[..., str]] = {
     "since": fact_tables.since,
     "unknowns": fact_tables.unknowns,
     "preview": samples.preview_of,
+    "raster annotate": raster_route_samples.annotated,
     "raster bill": raster_fleet_samples.bill,
+    "raster estimate": raster_route_samples.estimated,
+    "raster route": raster_route_samples.routed,
     "raster workers": raster_fleet_samples.workers,
+    "routed line": raster_route_samples.a_line,
     "edited preview": samples.edited,
     "faults": samples.faults,
 }
