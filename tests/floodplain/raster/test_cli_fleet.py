@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from pathlib import Path
@@ -293,3 +295,22 @@ def test_a_worker_of_pettiest_and_largest_tasks_is_answered(tmp_path: Path) -> N
     for marginal in (64 * 1024, 1 << 60):
         history = written(tmp_path / "x", [record(0, marginal_bytes=marginal, seconds=0)] * 2)
         assert run("bill", "--history", history, "--slots", "10000", "--plot", str(tmp_path / "x.svg")).exit_code == 0
+
+
+def test_what_was_really_measured_sizes_a_worker(tmp_path: Path) -> None:
+    """Tasks of 20 to 60 MiB in one process, measured there, read by the command."""
+    work = """
+import sys
+from floodplain.raster import measured
+for mebibytes in (20, 60, 40):
+    with measured(layer="ortho", history=sys.argv[1]):
+        bytearray(b"1") * (mebibytes << 20)
+"""
+    history = str(tmp_path / "peaks.jsonl")
+    subprocess.run([sys.executable, "-c", work, history], check=True, capture_output=True)
+    found = json.loads(run("workers", "--history", history, "--slots", "2", "--json").stdout)
+    assert (found["peak"]["rule"], found["peak"]["values"], found["peak"]["bounds"]) == ("maximum", 3, 0)
+    assert found["peak"]["bytes"] / 1.1 / MIB == pytest.approx(60, abs=8)
+    baseline = next(term["bytes"] for term in found["terms"] if term["name"] == "baseline")
+    assert 5 * MIB < baseline < 200 * MIB
+    assert found["limit_bytes"] >= baseline + 64 * MIB + 2 * 60 * MIB
