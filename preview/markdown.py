@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from . import change_text, wording
-from .model import Diff, FindingEntry, PoolEntry, Report, ResourceChange, ResourceNode
+from .model import Diff, FindingEntry, PoolEntry, Report, ResourceChange, ResourceNode, WorkersEntry
 
 MOST_CHARACTERS = 59_000
 """GitHub takes 65,535; pulumi/actions cuts at 64,000; a wrapper may add a little of its own."""
@@ -87,6 +87,7 @@ def _sections(report: Report) -> Iterator[_Section]:
         yield from _diff(report.diff)
     yield _Section("### Warnings", 3, [_finding(finding) for finding in report.warnings])
     yield _Section("### Pools", 6, [_pool(pool) for pool in report.pools])
+    yield _Section("### Raster workers", 6, [_workers(workers) for workers in report.workers])
     unknowns = [
         f"| `{entry.type}` | `{entry.property}` | {_plain(entry.why)} | {entry.resources} |\n"
         for entry in report.unknowns
@@ -138,6 +139,13 @@ def _pool(pool: PoolEntry) -> str:
     lines += ["", f"| {' | '.join(wording.SizeRow.TITLES)} |", f"|{'---|' * len(wording.SizeRow.TITLES)}"]
     lines += [f"| {' | '.join(row.cells)} |" for row in wording.sizes(pool)]
     return "\n".join([*lines, "", "Memory, NVMe, swap and what is left for pods in GiB.", "", ""])
+
+
+def _workers(workers: WorkersEntry) -> str:
+    where = f" ({_code(workers.place)})" if workers.place else ""
+    lines = [f"**{_plain(workers.name)}**{where}", ""]
+    lines += [f"- {what}: {_plain(how)}" for what, how in wording.worker_settings(workers)]
+    return "\n".join([*lines, "", ""])
 
 
 def _tree(node: ResourceNode, depth: int = 0) -> Iterator[str]:

@@ -81,6 +81,28 @@ class PoolEntry(Entry):
     user_data_bytes: int = 0
 
 
+class WorkersEntry(Entry):
+    """Two pools of raster workers."""
+
+    name: str
+    place: str = ""
+    namespace: str
+    slots: int
+    """Of one small worker."""
+    small_memory_bytes: int
+    """Limit of one small worker."""
+    small_workers: str
+    """How many there are: `3`, or `1 to 20`."""
+    big_memory_bytes: int
+    """Limit of the big worker, of which there is one."""
+    slot_budget_bytes: int
+    threshold_bytes: int
+    """A task whose estimate is above this goes to the big worker."""
+    big_budget_bytes: int
+    gdal_cachemax: str
+    """Of each process."""
+
+
 class UnknownEntry(Entry):
     """A property that is known only after the update, and why."""
 
@@ -154,6 +176,7 @@ class Report(Entry):
     resources: int
     tree: tuple[ResourceNode, ...]
     pools: tuple[PoolEntry, ...]
+    workers: tuple[WorkersEntry, ...] = ()
     unknowns: tuple[UnknownEntry, ...]
     findings: tuple[FindingEntry, ...]
     diff: Diff | None = None

@@ -15,6 +15,7 @@ from .pools import entries
 from .redaction import Redactor
 from .render import Rendering, render_elsewhere, render_twice
 from .tree import tree
+from .workers import worker_entries
 
 
 def report(stack: str, root: Path, base: str | None = None, *, elsewhere: bool = False) -> Report:
@@ -47,6 +48,7 @@ def build(rendering: Rendering, findings: Iterable[Finding], diff: Diff | None =
         resources=len(rendering.apply.resources),
         tree=tree(rendering.apply),
         pools=tuple(entries(rendering)),
+        workers=tuple(worker_entries(rendering)),
         unknowns=tuple(_unknowns(rendering)),
         findings=tuple(
             FindingEntry(

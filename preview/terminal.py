@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -15,7 +15,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from . import change_text, wording
-from .model import Diff, FindingEntry, PoolEntry, Report, ResourceChange, ResourceNode
+from .model import Diff, FindingEntry, PoolEntry, Report, ResourceChange, ResourceNode, WorkersEntry
 from .streams import printable
 
 _STYLES = {"replace": "bold red", "delete": "red", "create": "green", "update": "yellow"}
@@ -96,6 +96,8 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     yield _tree(report)
     for pool in report.pools:
         yield _pool(pool)
+    for workers in report.workers:
+        yield _workers(workers)
     if report.unknowns:
         yield _unknowns(report)
     if report.diff:
@@ -129,11 +131,7 @@ def _grow(branch: Tree, node: ResourceNode, above: str = "") -> None:
 
 
 def _pool(pool: PoolEntry) -> Group:
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="dim", no_wrap=True)
-    facts.add_column(overflow="fold")
-    for what, setting in wording.settings(pool):
-        facts.add_row(Text(what), Text(setting))
+    facts = _facts(wording.settings(pool))
     table = Table(
         box=None,
         padding=(0, 1),
@@ -148,6 +146,22 @@ def _pool(pool: PoolEntry) -> Group:
     where = f"  {pool.place}" if pool.place else ""
     heading = Text.assemble(("\nPool ", "bold"), (pool.name, "bold"), (where, "dim"))
     return Group(heading, Padding(facts, (0, 2)), Padding(table, (0, 1)))
+
+
+def _workers(workers: WorkersEntry) -> Group:
+    facts = _facts(wording.worker_settings(workers))
+    where = f"  {workers.place}" if workers.place else ""
+    heading = Text.assemble(("\nRaster workers ", "bold"), (workers.name, "bold"), (where, "dim"))
+    return Group(heading, Padding(facts, (0, 2)))
+
+
+def _facts(settings: Iterable[tuple[str, str]]) -> Table:
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for what, setting in settings:
+        facts.add_row(Text(what), Text(setting))
+    return facts
 
 
 def _unknowns(report: Report) -> Group:

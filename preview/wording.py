@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from floodplain import duration
 from floodplain.quantity import GIB
+from floodplain.raster.two_pools import mib
 
-from .model import Diff, FleetRoll, PoolEntry, Report, ResourceChange, TypeRow
+from .model import Diff, FleetRoll, PoolEntry, Report, ResourceChange, TypeRow, WorkersEntry
 
 COMPARED = "Compares what the two programs ask for, not what is in the cluster or the account."
 SIGNS = {"replace": "±", "delete": "-", "create": "+", "update": "~"}
@@ -74,6 +75,19 @@ def sizes(pool: PoolEntry) -> Iterator[SizeRow]:
             for_pods_gib=span((row.ephemeral_bytes_for_pods for row in rows), gib),
             nodes=span(row.nodes_at_most for row in rows),
         )
+
+
+def worker_settings(workers: WorkersEntry) -> Iterator[tuple[str, str]]:
+    """What raster workers are, as (what, how)."""
+    count = f"{workers.small_workers} worker{'' if workers.small_workers == '1' else 's'}"
+    yield "small", f"{count} of {gib(workers.small_memory_bytes)} GiB with {plural(workers.slots, 'slot')}"
+    yield "big", f"1 worker of {gib(workers.big_memory_bytes)} GiB with 1 slot"
+    yield (
+        "tasks",
+        f"a slot holds {mib(workers.slot_budget_bytes)}; above {mib(workers.threshold_bytes)} a task goes big,"
+        f" above {mib(workers.big_budget_bytes)} nowhere",
+    )
+    yield "GDAL", f"GDAL_CACHEMAX {workers.gdal_cachemax} for each process"
 
 
 def settings(pool: PoolEntry) -> Iterator[tuple[str, str]]:

@@ -137,6 +137,17 @@ def test_a_stack_with_raster_workers_asks_for_this_beside_the_rest(edited: Any, 
     head = "# What an entry of `workerPools` adds to the stack prod.\n"
     golden.check("preview/golden/prod-with-workers.yaml", head + document.as_yaml(_brief({"resources": added})))
 
+    told = build(made, check(made))
+    for form in (terminal.text(told, width=100), markdown.text(told)):
+        figures = [line.strip(" -").replace("\\_", "_") for line in form.partition("Raster workers")[2].splitlines()]
+        assert "floodplain:workerPools[0]" in "".join(figures[:2])
+        assert [line.partition(" ")[2].strip() for line in figures if line][1:5] == [
+            "1 to 20 workers of 8 GiB with 8 slots",
+            "1 worker of 7.9 GiB with 1 slot",
+            "a slot holds 877 MiB; above 438.5 MiB a task goes big, above 7,988 MiB nowhere",
+            "GDAL_CACHEMAX 64MB for each process",
+        ]
+
 
 def _unknowns(stack: str) -> list[tuple[str, str]]:
     return [(resource.urn, path) for resource, path in rendering(stack).unknowns]
