@@ -34,15 +34,17 @@ class Blocks:
         return max(min(cache_bytes, self.touched_bytes + others), self.one_bytes)
 
 
-def blocks(header: Header, windows: Sequence[SourceWindow], bands: int, *, halo: int = SLACK_PIXELS) -> Blocks:
+def blocks(
+    header: Header, windows: Sequence[SourceWindow], bands: int, *, with_mask: bool, halo: int = SLACK_PIXELS
+) -> Blocks:
     """What reading `bands` bands of `windows` touches, at the level of the windows.
 
     Interleaved by pixel, all bands of a block are decoded and cached whichever are wanted (GTiffRasterBand). A mask of
-    the dataset is one more band of bytes.
+    the dataset is one more band of bytes where it is read, `with_mask`.
     """
     dtypes = header.dtypes if header.pixel_interleaved else header.dtypes[:bands]
     pixel = sum(itemsize(dtype) for dtype in dtypes)
-    mask = 1 if header.dataset_mask else 0
+    mask = 1 if with_mask else 0
     positions = sum(_positions(header, window, halo) for window in windows)
     block = header.block_width * header.block_height
     together = header.pixel_interleaved and header.bands > 1

@@ -20,15 +20,18 @@ from floodplain.raster.task import Destination, GdalSettings, SourceWindow, Way
 from floodplain.raster.terms import Estimate, Term
 from floodplain.raster.warp_chunk import VRT_BLOCK, Chunk, largest_chunk, pixel_cost, vrt_block
 
-FIXED = 2 * MIB
-"""The dataset's handle, the transformer's tables, PROJ's pages of a CRS not used before, Python's objects, and what the
-allocator rounds up: measured by benchmarks/raster_warps.py, 0.3 to 3 MiB."""
-THREAD = MIB
-"""The touched part of a further thread's stack and its malloc arena."""
+FIXED = 3 * MIB // 4
+"""Handles, the transformer's tables, PROJ's pages of a CRS not used before, Python's objects, what the allocator rounds
+up. Measured by benchmarks/raster_warps.py: tasks below 20 MiB hold -0.7 to 1.1 MiB more than the other terms."""
+THREAD = MIB // 4
+"""The touched part of a further thread's stack and its malloc arena. Measured by benchmarks/raster_warps.py."""
 HEAP = 32 * MIB
 """The most that glibc's dynamic threshold for mmap becomes on 64 bits (mallopt(3), M_MMAP_THRESHOLD)."""
 CURL_CACHE = 16_384_000
 """CPL_VSIL_CURL_CACHE_SIZE: fetched parts of remote files, one cache a process."""
+CURL = 4 * MIB
+"""libcurl with its TLS library, its connections and their buffers, in a process that had not used them. Measured by
+benchmarks/raster_warps.py."""
 RAW_BLOCKS = 10 * MIB
 """GDAL_MAX_RAW_BLOCK_CACHE_SIZE: compressed blocks that the GTiff driver fetches ahead of one read."""
 
@@ -69,7 +72,8 @@ def estimate_task(
     chunk = None
     if settings.way is not Way.READ:
         chunk = largest_chunk(pixel_cost(header, bands, destination, settings), windows, destination, settings)
-    read = blocks(header, windows, bands)
+    masks = header.dataset_mask and (settings.masked or settings.way in {Way.VRT, Way.BAND})
+    read = blocks(header, windows, bands, with_mask=masks)
     task = _Task(header, tuple(windows), destination, settings, bands, read, chunk)
     moments = [*_reading(task), *_warping(task), *_masking(task)]
     terms = max(moments, key=lambda terms: sum(term.bytes for term in terms))
@@ -99,7 +103,10 @@ def _warping(task: _Task) -> list[list[Term]]:
         return [[_destination(task, 1.0), *_cache(task, _vrt_blocks(task, task.destination.bands)), _block(task)]]
     # reproject warps with GDALChunkAndWarpMulti when it has threads: one chunk is read while another is warped.
     flying = 2 if settings.way is not Way.VRT and settings.threads > 1 and chunk.count > 1 else 1
-    cache = _cache(task, _vrt_blocks(task, 1) if settings.way is Way.VRT and task.header.alpha_bands else 0)
+    cache = _cache(task)
+    if settings.way is Way.VRT and task.header.alpha_bands:
+        # The alpha of a chunk is written into the VRT's own blocks. One on an edge is warped first, in all bands.
+        cache = [*_cache(task, _vrt_blocks(task, 1) + _edge_blocks(task)), _block(task)]
     if _straight(task, chunk):
         return [[*arrays, _destination(task, 1.0), *cache, _chunk(chunk, 1, 0, "straight into the destination")]]
     # Chunks side by side touch every page of the array's rows before the last is warped.
@@ -140,8 +147,11 @@ def _always(task: _Task) -> list[Term]:
         terms.append(Term("threads", more * THREAD, f"{more} more than one, {_size(THREAD)} each"))
     if task.settings.remote:
         fetched = task.read.touched_bytes
-        cached = min(CURL_CACHE, fetched) + min(RAW_BLOCKS, fetched)
-        terms.append(Term("remote cache", cached, f"parts fetched, at most {_size(CURL_CACHE)}, and raw blocks"))
+        cached = CURL + min(CURL_CACHE, fetched) + min(RAW_BLOCKS, fetched)
+        why = (
+            f"libcurl {_size(CURL)}, parts fetched, at most {_size(CURL_CACHE)}, raw blocks at most {_size(RAW_BLOCKS)}"
+        )
+        terms.append(Term("remote cache", cached, why))
     return terms
 
 
@@ -179,7 +189,9 @@ def _kept(chunk: Chunk) -> Term:
     """What malloc keeps of earlier chunks: glibc takes buffers below 32 MiB from the heap once one was freed, and a
     cached block above a freed buffer keeps the heap from shrinking."""
     size = chunk.source_bytes if chunk.count > 1 and chunk.source_bytes < HEAP else 0
-    return Term("allocator", size, f"the source buffer of an earlier chunk, kept by malloc as it is below {_size(HEAP)}")
+    return Term(
+        "allocator", size, f"the source buffer of an earlier chunk, kept by malloc as it is below {_size(HEAP)}"
+    )
 
 
 def _block(task: _Task) -> Term:
@@ -190,13 +202,23 @@ def _block(task: _Task) -> Term:
     pixels = sum(window.pixels for window in task.windows) * share
     cost = pixel_cost(task.header, task.bands, one, task.settings)
     size = pixels * (cost.values + cost.source_mask) + one.pixels * (cost.values + cost.destination_mask)
-    return Term("warp chunk", math.ceil(size), f"one block of the warped VRT, {width} x {height} px")
+    return Term("warp block", math.ceil(size), f"one block of the warped VRT, {width} x {height} px")
 
 
 def _vrt_blocks(task: _Task, bands: int) -> int:
     width, height = vrt_block(task.destination)
     count = math.ceil(task.destination.width / width) * math.ceil(task.destination.height / height)
     return count * width * height * bands * itemsize(task.destination.dtype)
+
+
+def _edge_blocks(task: _Task) -> int:
+    """Of the bands beside alpha, the blocks that reach over the right or the lower edge."""
+    width, height = vrt_block(task.destination)
+    across, down = task.destination.width / width, task.destination.height / height
+    right = math.ceil(down) if across % 1 else 0
+    lower = math.ceil(across) if down % 1 else 0
+    others = (task.destination.bands - 1) * itemsize(task.destination.dtype)
+    return (right + lower - (1 if right and lower else 0)) * width * height * others
 
 
 def _by_blocks(task: _Task, chunk: Chunk) -> bool:
