@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,8 @@ def _of_program(program: str, words: list[str]) -> list[str]:
         command = known.get(" ".join([called, *words[:length]]))
         if command is not None:
             options = options_of(command)
-            return [f"no option {word}" for word in words[length:] if word.startswith("-") and word not in options]
+            given = takewhile(lambda word: word != "--", words[length:])
+            return [f"no option {word}" for word in given if word.startswith("-") and word not in options]
     group = " ".join([called, *words])
     return [] if any(one.startswith(group) for one in known) else [f"no command {group}"]
 
