@@ -12,7 +12,7 @@ ifdef PIP_CERT
 export SSL_CERT_FILE ?= $(PIP_CERT)
 endif
 
-.PHONY: setup preview test engines test-cluster test-node test-node-full test-chain image test-browser golden docs lint format benchmark lock hooks clean
+.PHONY: setup preview test engines test-cluster test-node test-node-full test-chain test-mosaic image test-browser golden docs lint format benchmark lock hooks clean
 
 setup: $(VENV)/.installed
 
@@ -58,6 +58,10 @@ test-browser: setup
 	  { echo "the browser tests need Chromium: apt-get install chromium" >&2; exit 1; }
 	@$(BIN)/python -m pytest -q tests/browser
 
+# The example's flow on a real Prefect server and two pools of processes, all on loopback.
+test-mosaic: setup
+	@bash .ci/example_mosaic
+
 # The image of the service, built without a registry and started once. As root, with buildah and debootstrap.
 image:
 	@bash .ci/image
@@ -85,6 +89,7 @@ lock: setup
 	@for name in program service raster; do \
 	  $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$name.in -c requirements/dev.txt -o requirements/$$name.txt; done
 	@cp requirements/program.txt components/requirements.txt
+	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 examples/mosaic/requirements.in -o examples/mosaic/requirements.txt
 
 hooks: setup
 	@$(BIN)/pre-commit install

@@ -56,7 +56,7 @@ def start_kueue(state: State, processes: Processes, cluster: ControlPlane) -> Pr
         api.must_apply(_called_by_address(configuration, url, certificates))
     file = state.path("kueue", "configuration.yaml")
     file.write_text(yaml.safe_dump(_configuration(folder, webhook_port, health_port)))
-    command = [engines.path("kueue"), f"--config={file}", f"--kubeconfig={cluster.kubeconfig}"]
+    command = [str(engines.path("kueue")), f"--config={file}", f"--kubeconfig={cluster.kubeconfig}"]
     # It would listen on every interface.
     command += ["--feature-gates=VisibilityOnDemand=false", "--zap-log-level=2"]
     process = processes.start("kueue", command)

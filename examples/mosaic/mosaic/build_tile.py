@@ -28,6 +28,7 @@ from floodplain.raster.measuring import measured, start_worker
 from floodplain.raster.read_header import header_of
 from floodplain.raster.target import complete
 from floodplain.raster.window import NoOverlap, windows
+from mosaic.levels import level_header
 from mosaic.settings import LAYER, WARP_SETTINGS
 from mosaic.tiles import Tile
 
@@ -68,13 +69,12 @@ def _fill(pixels: Pixels, tile: Tile, source: str) -> None:
     """Warp one raster to the tile and take its pixels where no raster above it has any."""
     with rasterio.open(source) as raster:
         header = header_of(raster)
-    found = windows(header, complete(tile.target, header), WARP_SETTINGS)
-    if isinstance(found, NoOverlap):
+    level, header = level_header(tile, header)
+    if isinstance(windows(header, complete(tile.target, header), WARP_SETTINGS), NoOverlap):
         return
-    decimation = max(window.decimation for window in found)
-    level = {} if decimation == 1 else {"overview_level": header.overviews.index(decimation)}
+    options = {} if level is None else {"overview_level": level}
     read = np.zeros_like(pixels)
-    with rasterio.open(source, **level) as raster:
+    with rasterio.open(source, **options) as raster:
         reproject(
             rasterio.band(raster, [1, 2, 3]),
             read,

@@ -68,7 +68,7 @@ def try_tile(route: dict[str, Any], folder: str, run: str, timeout_seconds: floa
 
 
 # One thread: a flow run is one slot. The pool's limit says how many flow runs there are at once.
-@flow(name="build-tiles", task_runner=ThreadPoolTaskRunner(max_workers=1))  # type: ignore[arg-type]
+@flow(name="build-tiles", task_runner=ThreadPoolTaskRunner(max_workers=1))
 def build_tiles(routes: list[dict[str, Any]], folder: str, run: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
     """Every tile of the list, one after the other; fails after the last if any failed."""
     futures = [
@@ -89,7 +89,7 @@ def route_one(tile: Tile) -> Route:
     return route_tile(tile)
 
 
-@flow(name="mosaic", task_runner=ThreadPoolTaskRunner(max_workers=4))  # type: ignore[arg-type]
+@flow(name="mosaic", task_runner=ThreadPoolTaskRunner(max_workers=4))
 def mosaic(
     tiles: list[Tile], folder: str, timeout_seconds: float = TIMEOUT_SECONDS, everything_to: str | None = None
 ) -> Outcome:

@@ -108,11 +108,11 @@ def _running(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """The process and what it has started, which is in its session."""
+    """The process and what it has started, which is in its session. The state folder is not used again."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     try:
-        process.wait(10)
+        process.wait(5)
     except subprocess.TimeoutExpired:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

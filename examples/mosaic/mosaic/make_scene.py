@@ -54,7 +54,7 @@ class Scene:
 
 # From the top of the mosaic to its bottom.
 SCENES = (
-    Scene("aerial", 33, 281_350, 5_268_300, 1.0, 6144, 6144, 200, overviews=False),
+    Scene("aerial", 33, 281_350, 5_270_800, 1.0, 6144, 6144, 200, overviews=False),
     Scene("masked", 32, 716_000, 5_270_000, 5.0, 1200, 1200, 160, mask=True),
     Scene("large", 33, 273_500, 5_278_500, 2.5, 4096, 4096, 120),
     Scene("east", 33, 273_500, 5_280_000, 10.0, 1500, 2200, 80, nodata=0),

@@ -12,6 +12,7 @@ from floodplain.raster.header import Header
 from floodplain.raster.read_header import read_header
 from floodplain.raster.route import Place, route, skipped
 from floodplain.raster.terms import Estimate, Term
+from mosaic.levels import level_header
 from mosaic.settings import POOLS, WARP_SETTINGS
 from mosaic.tiles import Tile
 
@@ -62,7 +63,8 @@ def estimate_tile(tile: Tile, headers: Sequence[Header]) -> Estimate | None:
     found = []
     for header in headers:
         try:
-            found.append(estimate(header, target=tile.target, settings=WARP_SETTINGS))
+            _, read = level_header(tile, header)
+            found.append(estimate(read, target=tile.target, settings=WARP_SETTINGS))
         except NothingToDo:
             continue
     if not found:

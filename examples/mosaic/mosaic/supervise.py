@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from floodplain.quantity import MIB
 from floodplain.raster.process_memory import read_memory
@@ -83,9 +84,9 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _text(file: tempfile._TemporaryFileWrapper[bytes]) -> str:  # type: ignore[name-defined]
+def _text(file: IO[bytes]) -> str:
     file.seek(0)
-    return str(file.read().decode(errors="replace"))
+    return file.read().decode(errors="replace")
 
 
 def parents(pid: int) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import rasterio
-from conftest import Run, run_flow
+from one_run import Run, run_flow
 from stalling_server import stalling_server
 
 from floodplain.quantity import MIB
@@ -28,7 +28,8 @@ def run(prefect: LocalPrefect, tmp_path_factory: pytest.TempPathFactory) -> Run:
     with stalling_server(scene["west"]) as (address, server):
         write_tiles(folder / "tiles.jsonl", _tiles(folder, scene, address))
         done = run_flow(prefect, folder, "--everything-to", "small", "--timeout-seconds", str(TIMEOUT_SECONDS))
-        assert server.stalled == 1
+        # GDAL asks for several ranges at once.
+        assert server.stalled >= 1
     return done
 
 

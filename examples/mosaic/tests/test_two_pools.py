@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import rasterio
-from conftest import Run, run_flow
+from one_run import Run, run_flow
 from rasterio.warp import transform
 
 from floodplain.raster.record import Outcome

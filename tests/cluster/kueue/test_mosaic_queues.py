@@ -1,6 +1,6 @@
 """The mosaic's Jobs in the real Kueue: each waits until its queue has room, and the big queue has room for one.
 
-No kubelet runs: a pod ends only when a test ends it. So two big pods that were admitted together would be seen together.
+No kubelet runs: a pod ends only when a test ends it. So two big pods admitted together would be seen together.
 """
 
 from __future__ import annotations
