@@ -40,7 +40,7 @@ class KernelReserve:
         return self.min_free_kib + self._gap_kib(memory_kib)
 
     def high_kib(self, memory_kib: int) -> int:
-        """Free memory at which kswapd stops at the latest: one zone that has its share of it is enough."""
+        """Free memory at about which kswapd stops: one zone with its share is enough, and a round may free more."""
         return self.min_free_kib + 2 * self._gap_kib(memory_kib)
 
     def _gap_kib(self, memory_kib: int) -> int:

@@ -24,6 +24,7 @@ NEAR = 40 * MIB
 """Pages on lists of each processor, the smallest zone, and a step more or less."""
 
 READ = f"""
+import os
 def counters():
     found = dict(line.split() for line in open("/proc/vmstat"))
     return int(found["nr_free_pages"]), int(found["pgscan_kswapd"])
@@ -33,6 +34,7 @@ def step():
 free, scanned = counters()
 now = scanned
 with open("{FILE}", "rb", buffering=0) as file:
+    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
     while now == scanned:
         before = free
         free, now = step()
@@ -40,7 +42,8 @@ with open("{FILE}", "rb", buffering=0) as file:
 print(before, most)
 """
 """Fills memory with the page cache of a file of holes. Prints the free pages just before kswapd began, and the most
-that there were afterwards, while reader and kswapd took and gave between the marks."""
+that there were afterwards, while reader and kswapd took and gave between the marks. By single pages: reading ahead asks
+for whole blocks, and kswapd is also woken where memory in pieces holds none, whatever is free."""
 
 
 def test_the_kernels_marks_are_those_of_the_table(machine: Machine) -> None:
@@ -65,14 +68,18 @@ def _marks(machine: Machine) -> dict[str, int]:
 @pytest.fixture
 def empty_cache(machine: Machine) -> Iterator[None]:
     drop = "sync; echo 1 >/proc/sys/vm/drop_caches"
-    machine.run(f"{drop}; truncate -s {memory(machine)['MemTotal'] + GIB} {FILE}")
+    # Memory that earlier jobs left in pieces makes the kernel reclaim above its marks for a while, to have whole blocks
+    # again (vm.watermark_boost_factor in its admin-guide/sysctl/vm.rst). What is asked here is where the marks lie.
+    boost = machine.run("cat /proc/sys/vm/watermark_boost_factor").strip()
+    machine.run(f"echo 0 >/proc/sys/vm/watermark_boost_factor; {drop}; echo 1 >/proc/sys/vm/compact_memory")
+    machine.run(f"truncate -s {memory(machine)['MemTotal'] + GIB} {FILE}")
     yield
-    machine.run(f"rm -f {FILE}; {drop}")
+    machine.run(f"rm -f {FILE}; {drop}; echo {boost} >/proc/sys/vm/watermark_boost_factor")
 
 
 @pytest.mark.full
 @pytest.mark.usefixtures("empty_cache")
-def test_kswapd_starts_at_the_free_memory_of_the_table_and_stops_by_its_second_figure(machine: Machine) -> None:
+def test_kswapd_starts_at_the_free_memory_of_the_table_and_stops_about_its_second_figure(machine: Machine) -> None:
     total = memory(machine)["MemTotal"]
     reserve = kernel_reserve(total)
     low, high = reserve.low_kib(total // KIB) * KIB, reserve.high_kib(total // KIB) * KIB
@@ -83,5 +90,6 @@ def test_kswapd_starts_at_the_free_memory_of_the_table_and_stops_by_its_second_f
         f"and went up to {most // MIB} MiB (high mark {high // MIB} MiB)"
     )
     assert before == pytest.approx(low, abs=NEAR)
-    # It stops as soon as one zone has its own high mark (pgdat_balanced in the kernel's mm/vmscan.c).
-    assert before < most <= high + NEAR // 4
+    # It looks between rounds whether one zone has its own high mark, and then stops (pgdat_balanced in mm/vmscan.c).
+    # A round may free as much as the high marks are (kswapd_shrink_node): 73 MiB above were seen.
+    assert before < most <= 2 * high
