@@ -2,4 +2,5 @@
 
 from floodplain.cli import main
 
-main()
+if __name__ == "__main__":  # a process that `raster route` starts imports this module by another name
+    main()

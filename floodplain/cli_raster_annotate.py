@@ -38,6 +38,8 @@ def annotate(
     bounds: Bounds = None,
     crs: Crs = None,
     size: options.Sized = None,
+    bands: options.Bands = None,
+    dtype: options.Dtype = None,
     resampling: options.Resampling = "nearest",
     way: options.Way = "vrt",
     masked: options.Masked = False,
@@ -71,7 +73,7 @@ def annotate(
             found, of = _largest(routed, line)
         else:
             assert source is not None
-            asked = asked_of(tile, window, bounds, crs, size)
+            asked = asked_of(tile, window, bounds, crs, size, bands, dtype)
             found, of = answer(source, asked, ground, sidecars)[0].to_json(), headline(source, asked)
         if "peak_bytes" not in found or found["pool"] not in ("small", "big"):
             raise FileError(f"{of} is {found['pool']}: {found['reason']}")

@@ -34,6 +34,8 @@ def estimate(
     bounds: Bounds = None,
     crs: Crs = None,
     size: options.Sized = None,
+    bands: options.Bands = None,
+    dtype: options.Dtype = None,
     resampling: options.Resampling = "nearest",
     way: options.Way = "vrt",
     masked: options.Masked = False,
@@ -66,7 +68,7 @@ def estimate(
         options.TaskFlags(resampling, way, masked, warp_memory, threads, factor),
         options.PoolFlags(pools_file, slots, small_memory, big_memory, baseline, cache, processes, agent, threshold),
     )
-    asked = asked_of(tile, window, bounds, crs, size)
+    asked = asked_of(tile, window, bounds, crs, size, bands, dtype)
     one, read = answer(source, asked, ground, sidecars)
     requests = getattr(read, "requests", None)
     if as_json:
@@ -82,11 +84,20 @@ def estimate(
     raise typer.Exit(options.FAILED if one.routing.place in (Place.REFUSED, Place.FAILED) else options.DONE)
 
 
-def asked_of(tile: str | None, window: str | None, bounds: str | None, crs: str | None, size: str | None) -> Asked:
+def asked_of(
+    tile: str | None,
+    window: str | None,
+    bounds: str | None,
+    crs: str | None,
+    size: str | None,
+    bands: str | None,
+    dtype: str | None,
+) -> Asked:
     """What options ask for. Ends the command with status 2 after telling what is wrong."""
     from floodplain.raster.routed import crs_problem
 
-    asked = options.asked_of({"tile": tile, "window": window, "bounds": bounds, "crs": crs, "size": size})
+    places = {"tile": tile, "window": window, "bounds": bounds, "crs": crs}
+    asked = options.asked_of({**places, "size": size, "bands": bands, "dtype": dtype})
     if asked.crs is not None and (problem := crs_problem(asked.crs)) is not None:
         options.bad(f"--crs: {problem}")
     return asked

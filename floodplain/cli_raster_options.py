@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 Sized = Annotated[str | None, typer.Option("--size", help="Destination in pixels.", metavar="WIDTHxHEIGHT")]
+Bands = Annotated[str | None, typer.Option(help="Only the first that many bands.", metavar="COUNT")]
+Dtype = Annotated[str | None, typer.Option(help="Of what is made; default: the widest of the bands.", metavar="NAME")]
 Resampling = Annotated[str, typer.Option(help="rasterio's name, such as bilinear or cubic.", metavar="NAME")]
 Way = Annotated[str, typer.Option(help="vrt, band, array or read: how the task gets its pixels.", metavar="WAY")]
 Masked = Annotated[bool, typer.Option("--masked", help="The task reads masks too.")]
@@ -86,6 +88,11 @@ def ground_of(tasks: TaskFlags, flags: PoolFlags) -> Ground:
     from floodplain.raster.task import GdalSettings
     from floodplain.raster.tile_line import read_asked
 
+    try:
+        import rasterio  # noqa: F401
+    except ModuleNotFoundError:
+        typer.echo("The command needs rasterio: pip install 'floodplain[raster]'", err=True)
+        raise typer.Exit(FAILED) from None
     told: list[str] = []
     in_file, own = _in_file(flags, told), _own(flags, told)
     warp_memory = _size("--warp-memory", tasks.warp_memory, told)

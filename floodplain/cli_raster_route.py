@@ -91,7 +91,7 @@ def _route(
     from floodplain.console import console
     from floodplain.raster.read_headers import read_headers
     from floodplain.raster.route import Place
-    from floodplain.raster.routed import routed
+    from floodplain.raster.route_many import route_many
     from floodplain.raster.tile_line import with_estimate
 
     tallies = {place: Tally() for place in Place}
@@ -104,8 +104,7 @@ def _route(
             headers[source] = read
             bar.advance(reading)
         routing = bar.add_task("tasks", total=len(tasks))
-        for task in tasks:
-            one = routed(task.source, task.asked, headers[task.source], ground)
+        for task, one in zip(tasks, route_many(tasks, headers, ground), strict=True):
             place = one.routing.place
             tallies[place].add(one)
             if place in told:

@@ -10,10 +10,8 @@ from typing import Any
 from floodplain.raster.raster_path import is_remote
 from floodplain.raster.read_header import HeaderReading, RasterUnreadable
 from floodplain.raster.route import OnFailure, Routing, failed, route, skipped
-from floodplain.raster.target import Target
 from floodplain.raster.task import GdalSettings
 from floodplain.raster.terms import Estimate
-from floodplain.raster.tile import parse_tile
 from floodplain.raster.tile_line import Asked
 from floodplain.raster.two_pools import TwoPools
 
@@ -58,16 +56,20 @@ def routed(source: str, asked: Asked, reading: HeaderReading | RasterUnreadable,
     if isinstance(reading, RasterUnreadable):
         return Routed(failed(str(reading), ground.on_failure), None)
     try:
+        width, height = asked.size or (None, None)
         found = estimate(
-            reading.header,
-            target=_target(asked),
+            reading,
+            tile=asked.tile,
             window=asked.window,
-            width=asked.size[0] if asked.size else None,
-            height=asked.size[1] if asked.size else None,
+            crs=asked.crs,
+            bounds=asked.bounds,
+            width=width,
+            height=height,
+            bands=asked.bands,
+            dtype=asked.dtype,
             settings=settings_of(source, asked, ground.settings),
             factor=ground.factor,
         )
-        found = replace(found, notes=(*reading.notes, *found.notes))
         return Routed(route(found, ground.pools), found)
     except NothingToDo as nothing:
         return Routed(skipped(str(nothing)), None)
@@ -103,13 +105,3 @@ def crs_problem(crs: str) -> str | None:
     except CRSError:
         return f"{crs!r} is no CRS that PROJ knows; write EPSG:3857, or WKT"
     return None
-
-
-def _target(asked: Asked) -> Target | None:
-    if asked.window is not None:
-        return None
-    width, height = asked.size or (None, None)
-    if asked.tile is None:
-        return Target(asked.crs, asked.bounds, width, height)
-    tile = parse_tile(asked.tile)
-    return tile if asked.size is None else replace(tile, width=width, height=height)

@@ -14,6 +14,7 @@ from typing import Any
 
 from floodplain.problem import ABSENT, Problem, ProblemsError, RuleError, did_you_mean
 from floodplain.raster.kernel import radius
+from floodplain.raster.pixel_size import itemsize
 from floodplain.raster.task import Way
 from floodplain.raster.tile import parse_tile
 
@@ -21,9 +22,11 @@ LONGEST_LINE_BYTES = 1 << 16
 ESTIMATE = "estimate"
 """The key that routing adds."""
 WHERE = ("tile", "window", "bounds")
-_KEYS = ("source", *WHERE, "crs", "size", "resampling", "way", "masked")
+_KEYS = ("source", *WHERE, "crs", "size", "resampling", "way", "masked", "bands", "dtype")
 _EXAMPLE = 'write an object such as {"source": "a.tif", "tile": "14/8716/5685"}'
 _MOST_PIXELS = 1 << 31
+_MOST_BANDS = 65_535
+"""Of a TIFF."""
 
 
 class TileLineError(ProblemsError):
@@ -35,13 +38,17 @@ class Asked:
     """What of a raster is wanted; all None: the whole raster. `tile` is z/x/y, checked."""
 
     tile: str | None = None
-    window: tuple[int, int, int, int] | None = None
+    window: tuple[float, float, float, float] | None = None
     bounds: tuple[float, float, float, float] | None = None
     crs: str | None = None
     size: tuple[int, int] | None = None
     resampling: str | None = None
     way: Way | None = None
     masked: bool | None = None
+    bands: int | None = None
+    """Of the first that many; None: all."""
+    dtype: str | None = None
+    """Of what is made; None: the widest of the bands read."""
 
 
 @dataclass(frozen=True)
@@ -178,13 +185,11 @@ def _numbers(value: Any, count: int, what: str, remedy: str) -> list[float]:
     return found
 
 
-def _window(value: Any) -> tuple[int, int, int, int]:
+def _window(value: Any) -> tuple[float, float, float, float]:
     remedy = "write column,row,width,height in pixels: 0,0,1024,1024"
     numbers = _numbers(value, 4, "a window", remedy)
-    if any(number != int(number) for number in numbers):
-        raise RuleError("is not in whole pixels", remedy)
-    column, row, width, height = (int(number) for number in numbers)
-    if width < 1 or height < 1:
+    column, row, width, height = (int(number) if number.is_integer() else number for number in numbers)
+    if width <= 0 or height <= 0:
         raise RuleError(f"has no pixels: {width} x {height}", remedy)
     return column, row, width, height
 
@@ -241,6 +246,21 @@ def _masked(value: Any) -> bool:
     return value
 
 
+def _bands(value: Any) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 6:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_BANDS:
+        raise RuleError(f"is not from 1 to {_MOST_BANDS} bands", "write how many bands are read")
+    return value
+
+
+def _dtype(value: Any) -> str:
+    if not isinstance(value, str):
+        raise RuleError("is no dtype", "write a name such as uint8 or float32")
+    itemsize(value)
+    return value
+
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     "tile": _tile,
     "window": _window,
@@ -250,4 +270,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "resampling": _resampling,
     "way": _way,
     "masked": _masked,
+    "bands": _bands,
+    "dtype": _dtype,
 }

@@ -12,6 +12,10 @@ class RasterUnreadable(ValueError):  # noqa: N818 - the name says what is wrong
         self.path, self.what, self.remedy = path, what, remedy
         super().__init__(f"{path}: {what}; {remedy}")
 
+    def __reduce__(self) -> tuple[type[RasterUnreadable], tuple[str, str, str]]:
+        """So that it can be sent to another process: by default an exception is made anew from its message alone."""
+        return type(self), (self.path, self.what, self.remedy)
+
 
 _STATUS = {
     "401": "the server asks for credentials: set them in the environment, as GDAL_HTTP_BEARER or GDAL_HTTP_USERPWD",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,7 @@ def test_the_answer_is_the_librarys(raster: str) -> None:
         (("--crs", "EPSG:3857"), {"crs": "EPSG:3857"}),
         ((), {}),
         (("--factor", "1.5"), {"factor": 1.5}),
+        (("--bands", "1", "--dtype", "float64"), {"bands": 1, "dtype": "float64"}),
     ],
 )
 def test_what_of_the_raster_may_be_said_in_several_ways(
@@ -160,6 +162,7 @@ def test_pools_are_those_of_the_file_and_options_go_before_it(raster: str, tmp_p
         (("--way", "vtr"), ["--way: 'vtr' is no way through GDAL; did you mean `vrt`?"]),
         (("--tile", "1/2"), ["--tile: '1/2' is not a tile; write three whole numbers, z/x/y: 14/8716/5685"]),
         (("--window", "0,0,0,5"), ["--window: '0,0,0,5' has no pixels: 0 x 5; write column,row,width,height"]),
+        (("--bands", "0"), ["--bands: '0' is not from 1 to 65535 bands; write how many bands are read"]),
         (("--bounds", "1,2,3"), ["--bounds: '1,2,3' is not bounds; write left,bottom,right,top"]),
         (("--size", "512*512"), ["--size: '512*512' is not a size; write WIDTHxHEIGHT in pixels: 512x512"]),
         (("--crs", "EPSG:99999"), ["--crs: 'EPSG:99999' is no CRS that PROJ knows; write EPSG:3857, or WKT"]),
@@ -207,6 +210,17 @@ def test_a_raster_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> Non
         assert (status, len(told)) == (1, 1)
         assert told[0].startswith(f"{path}: ")
         assert "; " in told[0]
+
+
+def test_more_bands_than_the_raster_has_are_told(raster: str) -> None:
+    status, (told,) = refused(raster, "--bands", "9")
+    assert (status, told) == (1, f"{raster}: 9 bands are asked of a raster that has 3; ask for fewer")
+
+
+def test_without_rasterio_the_command_says_what_to_install(raster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rasterio", None)
+    told = ["The command needs rasterio: pip install 'floodplain[raster]'"]
+    assert refused(raster) == (1, told)
 
 
 def test_a_raster_without_crs_says_so_instead_of_a_size(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from floodplain.cli import app
 from floodplain.quantity import GIB, MIB
 from floodplain.raster.estimating import estimate
 from floodplain.raster.read_header import read_header
+from floodplain.raster.read_headers import read_headers
 from floodplain.raster.route import Place, route
-from floodplain.raster.routed import Routed
+from floodplain.raster.route_many import route_many
+from floodplain.raster.routed import Ground, Routed
 from floodplain.raster.task import GdalSettings, Way
+from floodplain.raster.tile_line import TileLine, read_line
 from floodplain.raster.two_pools import TwoPools
 from tests.conftest import Golden
 from tests.floodplain.raster.cogs import NOWHERE, TILE, cog
@@ -51,6 +55,11 @@ def listed(tmp_path: Path, *tasks: Any) -> str:
     path = tmp_path / "tiles.jsonl"
     path.write_text("".join(f"{json.dumps(task) if isinstance(task, dict) else task}\n" for task in tasks))
     return str(path)
+
+
+def parsed(tasks: list[dict[str, Any]]) -> list[TileLine]:
+    found = [read_line(json.dumps(task).encode(), number) for number, task in enumerate(tasks, start=1)]
+    return [task for task in found if task is not None]
 
 
 def names(folder: Path) -> list[str]:
@@ -214,6 +223,15 @@ def test_many_tasks_of_one_raster_are_in_their_order_and_only_the_first_reasons_
     told = result.stderr.splitlines()
     assert [line.partition(":")[0] for line in told[:5]] == [f"line {number} failed" for number in range(1, 6)]
     assert told[5:] == [f"and 3 more: see {out / 'failed.jsonl'}"]
+
+
+def test_processes_give_the_same_answers_in_the_same_order(rasters: Path, tmp_path: Path) -> None:
+    tasks = [replace(task, number=number) for number in range(150) for task in parsed(five(rasters))]
+    headers = dict(read_headers([task.source for task in tasks[:5]], threads=2))
+    ground = Ground(GdalSettings(), SAME)
+    alone = list(route_many(tasks, headers, ground))
+    assert list(route_many(tasks, headers, ground, fewest=1)) == alone
+    assert len(alone) == 750
 
 
 def test_ctrl_c_ends_at_once_and_leaves_nothing_half(tmp_path: Path) -> None:

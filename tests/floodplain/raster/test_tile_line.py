@@ -32,6 +32,8 @@ def told(line: Any) -> list[str]:
         ({"tile": [14, 8716, 5685], "size": 512}, Asked(tile=TILE, size=(512, 512))),
         ({"window": [0, 16, 1024, 512]}, Asked(window=(0, 16, 1024, 512))),
         ({"window": "0,16, 1024,512"}, Asked(window=(0, 16, 1024, 512))),
+        ({"window": [0.5, 0, 1.5, 5.0]}, Asked(window=(0.5, 0, 1.5, 5))),
+        ({"tile": TILE, "bands": 3, "dtype": "float32"}, Asked(tile=TILE, bands=3, dtype="float32")),
         ({"bounds": [178, -5, -178, 5], "crs": 4326}, Asked(bounds=(178.0, -5.0, -178.0, 5.0), crs="EPSG:4326")),
         ({"crs": "EPSG:3857", "size": "640x480"}, Asked(crs="EPSG:3857", size=(640, 480))),
         ({"size": [64, 32]}, Asked(size=(64, 32))),
@@ -78,7 +80,9 @@ _TASK = "line 7, task: does not say what of the raster is read; "
         ({"source": "a", "size": [10**6, 10**6]}, "line 7, size: [1000000, 1000000] is not from 1 to 2,147,483,648"),
         ({"source": "a", "window": [0, 0, 10]}, "line 7, window: [0, 0, 10] is not a window; write column,row,width"),
         ({"source": "a", "window": [0, 0, 0, 5]}, "line 7, window: [0, 0, 0, 5] has no pixels: 0 x 5; write column"),
-        ({"source": "a", "window": [0, 0, 1.5, 5]}, "line 7, window: [0, 0, 1.5, 5] is not in whole pixels; write"),
+        ({"source": "a", "size": 9, "bands": 0}, "line 7, bands: 0 is not from 1 to 65535 bands; write how many bands"),
+        ({"source": "a", "size": 9, "dtype": "unit8"}, "line 7, dtype: 'unit8' "),
+        ({"source": "a", "size": 9, "dtype": 8}, "line 7, dtype: 8 is no dtype; write a name such as uint8 or float32"),
         ({"source": "a", "window": [0, 0, True, 5]}, "line 7, window: [0, 0, True, 5] is not a window: True is no"),
         ('{"source": "a", "bounds": [0, 1, NaN, 5]}', "line 7, bounds: [0, 1, nan, 5] is not bounds: nan is no number"),
         ({"source": "a", "bounds": [0, 5, 9, 1]}, "line 7, bounds: [0, 5, 9, 1] has its bottom 5 at or above its top"),
@@ -138,7 +142,7 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
     max_leaves=6,
 )
-KEYS = ["source", "tile", "window", "bounds", "crs", "size", "resampling", "way", "masked", "estimate", "x"]
+KEYS = ["source", "tile", "window", "bounds", "crs", "size", "way", "masked", "bands", "dtype", "estimate", "x"]
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), anything))
