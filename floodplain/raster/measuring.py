@@ -110,7 +110,7 @@ class measured:  # noqa: N801 - used like a function
         self._history = history
         self._shared = shared == "set"
         self._on_record = on_record
-        self._open: tuple[Span, Measurement, Facts, OpenTasks | None] | None = None
+        self._open: tuple[Span, Measurement, Facts, str | None, OpenTasks | None] | None = None
 
     def __enter__(self) -> Measurement:
         worker = _worker
@@ -146,7 +146,7 @@ class measured:  # noqa: N801 - used like a function
             raise
         if not worker.warmed:
             measurement.notes.append("no warm-up: what the first task imports counts as its own; see start_worker")
-        self._open = (span, measurement, facts, notes)
+        self._open = (span, measurement, facts, history, notes)
         span.began = time.perf_counter()
         return measurement
 
@@ -154,7 +154,7 @@ class measured:  # noqa: N801 - used like a function
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         assert self._open is not None
-        (span, measurement, facts, notes), self._open = self._open, None
+        (span, measurement, facts, history, notes), self._open = self._open, None
         if span not in _process.active:
             return  # A child that was forked inside the block; it is its parent that measures.
         seconds = time.perf_counter() - span.began
@@ -167,7 +167,6 @@ class measured:  # noqa: N801 - used like a function
                 f"{left // MIB} MiB above the baseline stayed resident before this task: start the process anew, "
                 "such as by max_tasks_per_child"
             )
-        history = self._history or _worker.history
         try:
             if history:
                 append(history, record)
@@ -179,7 +178,11 @@ class measured:  # noqa: N801 - used like a function
             _log.warning("%s", measurement.notes[-1])
         for tell in (self._on_record, _worker.on_record):
             if tell:
-                tell(record)
+                try:
+                    tell(record)
+                except Exception as failure:
+                    measurement.notes.append(f"on_record failed ({failure!r})")
+                    _log.warning("on_record failed", exc_info=True)
 
     async def __aenter__(self) -> Measurement:
         raise MeasuringError("is no asynchronous context", "run the task in a process, and measure it there")
@@ -234,6 +237,8 @@ def start_worker(
         warm_up()
     give_back()
     global _worker
+    if history:
+        history = os.path.abspath(history)  # noqa: PTH100 - as above
     with _process.lock:
         _process.baseline_bytes = own_memory().held_bytes
         _worker = _Worker(

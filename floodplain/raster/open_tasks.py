@@ -111,12 +111,16 @@ class OpenTasks:
 
     def __init__(self, history: str | Path) -> None:
         folder = folder_of(history)
-        folder.mkdir(exist_ok=True)
         self._starts: dict[object, Start] = {}
         self._guard = threading.Lock()
+        self._owner = os.getpid()
         while True:
-            self._path = folder / f"{os.getpid()}-{uuid4().hex[:12]}"
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            folder.mkdir(exist_ok=True)
+            self._path = folder / f"{self._owner}-{uuid4().hex[:12]}"
+            try:
+                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            except FileNotFoundError:
+                continue  # Somebody removed the empty folder.
             _ours.add(self._path.name)
             if _locked(self._file):
                 break
@@ -133,9 +137,14 @@ class OpenTasks:
             self._write()
 
     def close(self) -> None:
-        """Also when tasks are open: then nobody will miss them."""
+        """At the end of the process. What it is at now is left to be found: it did not end."""
+        if os.getpid() != self._owner:
+            return
+        if not self._starts:
+            self._path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._path.parent.rmdir()
         _ours.discard(self._path.name)
-        self._path.unlink(missing_ok=True)
         os.close(self._file)
 
     def _write(self) -> None:

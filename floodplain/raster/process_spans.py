@@ -6,10 +6,9 @@ what it saw is put to all that were open: each has the peak of the process durin
 
 from __future__ import annotations
 
-import os
+import atexit
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 
 from floodplain.problem import RuleError
 from floodplain.quantity import MIB
@@ -74,14 +73,14 @@ class MeasuredProcess:
         for one in self.active:
             one.segment = one.segment.joined(segment) if one.segment else segment
 
-    def opened(self, history: str | Path) -> OpenTasks:
+    def opened(self, history: str) -> OpenTasks:
         """The notes of open tasks for this history; at its first use what others left behind is closed."""
         with self.lock:
-            key = os.path.abspath(history)  # noqa: PTH100 - resolve() would ask the file system
-            if key not in self.open_tasks:
+            if history not in self.open_tasks:
                 close_open_tasks(history)
-                self.open_tasks[key] = OpenTasks(history)
-            return self.open_tasks[key]
+                self.open_tasks[history] = OpenTasks(history)
+                atexit.register(self.open_tasks[history].close)
+            return self.open_tasks[history]
 
 
 def _refuse(span: Span, active: list[Span]) -> None:

@@ -312,6 +312,27 @@ class TestMisuse:
         assert f"{history}: the record could not be written" in measurement.notes[-1]
         history.rmdir()
 
+    def test_what_is_told_of_a_record_does_not_take_the_task_with_it_either(self) -> None:
+        def tell(_: Record) -> None:
+            raise ValueError("no metrics today")
+
+        with measured("ortho", on_record=tell) as measurement:
+            pass
+        assert measurement.record is not None
+        assert measurement.notes[-1] == "on_record failed (ValueError('no metrics today'))"
+
+    def test_a_task_may_change_the_working_directory(self, tmp_path: Path) -> None:
+        code = """
+import os, sys
+from floodplain.raster.measuring import measured
+os.chdir(sys.argv[1])
+with measured("ortho", history="peaks.jsonl"):
+    os.chdir("/")
+"""
+        assert child(f"import sys; sys.path.insert(0, {str(ROOT)!r})" + code, str(tmp_path)) == []
+        # Also: a process that ends in order leaves nothing but its history.
+        assert [path.name for path in tmp_path.iterdir()] == ["peaks.jsonl"]
+
     def test_a_child_forked_inside_a_block_measures_only_its_own_tasks(self, history: Path) -> None:
         code = """
 import os, sys
