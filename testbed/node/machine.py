@@ -28,8 +28,8 @@ PANIC = "Kernel panic - not syncing"
 _LONGEST_SOCKET = 90
 
 
-class KernelPanic(EngineError):
-    """The machine's kernel stopped. Emulated processors rarely (once in some hundred boots) fail so in its scheduler."""
+class KernelPanicError(EngineError):
+    """The machine's kernel stopped. Once in some hundred boots emulated processors fail so, in its scheduler."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Machine:
     def wait_until_ready(self, timeout_seconds: float = BOOT_SECONDS) -> float:
         """Seconds from its start until the node was Ready.
 
-        Raises EngineError when it powers off before that, KernelPanic when its kernel stops.
+        Raises EngineError when it powers off before that, KernelPanicError when its kernel stops.
         """
         question = f"node {self.instance.node_name} is Ready"
         wait_until(question, self._ready, process=self.process, timeout_seconds=timeout_seconds, pause_seconds=0.5)
@@ -117,7 +117,7 @@ class Machine:
 
     def _ready(self) -> bool:
         if PANIC in self.console():
-            raise KernelPanic(f"machine {self.instance.node_name}: its kernel panicked\n{self.process.last_lines(30)}")
+            raise KernelPanicError(f"{self.instance.node_name}: its kernel panicked\n{self.process.last_lines(30)}")
         node = self.node()
         return node is not None and is_true(node, "Ready")
 
