@@ -24,6 +24,9 @@ _PATTERN = r"^[0-9]+(\.[0-9]+)?([KMGT]i|[kMGT])$"
 
 def _cache(value: Any) -> str:
     """A size that names its unit. Refuses what GDAL and Kubernetes read differently, with what each would read."""
+    if isinstance(value, float) and value.is_integer():
+        # The engine knows doubles only.
+        value = int(value)
     shown = str(value).strip()
     if not isinstance(value, bool) and re.fullmatch(r"[0-9]+", shown):
         read = gdal_cache.cache_bytes(shown, 0)

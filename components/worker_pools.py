@@ -70,14 +70,15 @@ class WorkerPools(pulumi.ComponentResource):
         self._name = name
         workers = read_args(WorkerPoolsSettings, args).workers
         around = self._make_around(workers)
-        after = [*around, *self._given(opts)]
-        small = self._make("small", worker_objects.small(workers), *after, timeouts=_timeouts(workers, SMALL))
+        small = self._make(
+            "small", worker_objects.small(workers), *around, given=opts, timeouts=_timeouts(workers, SMALL)
+        )
         if scaler := worker_objects.autoscaler(workers):
             self._make("autoscaler", scaler, small)
         # Before the pod, so that it is never without.
         budget = worker_objects.disruption_budget(workers)
         kept = [self._make("big-budget", budget, *around[:1])] if budget else []
-        self._make("big", worker_objects.big(workers), *after, *kept, timeouts=_timeouts(workers, BIG))
+        self._make("big", worker_objects.big(workers), *around, *kept, given=opts, timeouts=_timeouts(workers, BIG))
 
         pools = workers.pools
         outputs: dict[str, Any] = {
@@ -112,22 +113,22 @@ class WorkerPools(pulumi.ComponentResource):
         key: str,
         manifest: Mapping[str, Any],
         *after: pulumi.Resource,
+        given: Optional[ResourceOptions] = None,
         timeouts: Optional[CustomTimeouts] = None,
     ) -> pulumi.Resource:
-        options = ResourceOptions(
-            parent=self,
-            depends_on=list(after),
-            custom_timeouts=timeouts,
-            # Two big workers must never run beside each other, not even where one replaces the other.
-            delete_before_replace=True if key == "big" else None,
+        """An object of the workers. With `given`, after what the component depends on."""
+        options = ResourceOptions.merge(
+            # The engine does not pass a component's dependencies on to its children.
+            ResourceOptions(depends_on=given.depends_on if given else None),
+            ResourceOptions(
+                parent=self,
+                depends_on=list(after),
+                custom_timeouts=timeouts,
+                # Two big workers must never run beside each other, not even where one replaces the other.
+                delete_before_replace=True if key == "big" else None,
+            ),
         )
         return kubernetes_object(f"{self._name}-{key}", manifest, options)
-
-    @staticmethod
-    def _given(opts: Optional[ResourceOptions]) -> list[Any]:
-        """What the component depends on: the engine does not pass it on to a component's children."""
-        given = opts.depends_on if opts else None
-        return list(given) if isinstance(given, list | tuple) else [given] if given is not None else []
 
 
 def _timeouts(workers: Workers, pool: str) -> CustomTimeouts:

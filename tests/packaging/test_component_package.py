@@ -169,6 +169,31 @@ def test_sizing_is_constructed_over_the_wire_whose_numbers_are_all_doubles(
     assert recording.one(":Deployment", "batch-sizing").inputs["spec"]["replicas"] == 2
 
 
+def test_raster_workers_are_constructed_over_the_wire(
+    construct: Construct, engine: tuple[RecordingMonitor, str]
+) -> None:
+    small = {"memory": "8Gi", "slots": 4, "processes": 4, "autoscaling": {"maxReplicas": 20, "cpuPercent": 60}}
+    workers = {
+        "name": "tiles",
+        "image": "registry.example/tiles:1.2",
+        "small": small,
+        "big": {"memory": "64Gi", "drains": "finish"},
+        "gdal": {"siblingFiles": "FALSE"},
+    }
+    state = json_format.MessageToDict(construct({"workers": workers}, "WorkerPools").state)
+    assert (state["slots"], state["gdalCachemax"]) == (4, "128MB")
+    recording = engine[0].recording()
+    (container,) = recording.one(":StatefulSet").inputs["spec"]["template"]["spec"]["containers"]
+    assert {"name": "GDAL_DISABLE_READDIR_ON_OPEN", "value": "FALSE"} in container["env"]
+    assert recording.one(":HorizontalPodAutoscaler").inputs["spec"]["maxReplicas"] == 20
+
+    with pytest.raises(grpc.RpcError) as caught:
+        construct({"workers": {**workers, "gdal": {"cache": 512}, "small": {**small, "slots": 0}}}, "WorkerPools")
+    errors = property_errors(caught.value)
+    assert sorted(errors) == ["workers.gdal.cache", "workers.small.slots"]
+    assert "write the unit, such as 512Mi" in errors["workers.gdal.cache"]
+
+
 def test_bad_input_arrives_with_its_path_and_reason(construct: Construct) -> None:
     bad = {**POOL, "limits": {"cpu": "64", "memory": "512GB"}, "swap": {"swappiness": 300}}
     with pytest.raises(grpc.RpcError) as caught:
