@@ -124,7 +124,9 @@ class measured:  # noqa: N801 - used like a function
                 "is used in a coroutine, where other coroutines run meanwhile",
                 'run the task in a process (loop.run_in_executor), or take the figure of all: shared="set"',
             )
-        history = self._history or worker.history
+        named = self._history or worker.history
+        # The task may change the working directory.
+        history = _absolute(named) if named else None
         notes = _process.opened(history) if history else None
         span = Span(threading.get_ident(), self._shared, 0.0)
         _process.enter(span)
@@ -238,7 +240,8 @@ def start_worker(
     give_back()
     global _worker
     if history:
-        history = os.path.abspath(history)  # noqa: PTH100 - as above
+        history = _absolute(history)
+        _process.opened(history)
     with _process.lock:
         _process.baseline_bytes = own_memory().held_bytes
         _worker = _Worker(
@@ -248,8 +251,6 @@ def start_worker(
             recycle_above_bytes,
             warm_up is not None,
         )
-    if history:
-        _process.opened(history)
 
 
 def is_measured(function: object) -> bool:
@@ -299,6 +300,10 @@ def _filled(given: Facts, default: Facts) -> Facts:
         default.slot_limit_bytes if given.slot_limit_bytes is None else given.slot_limit_bytes,
         default.source_bytes if given.source_bytes is None else given.source_bytes,
     )
+
+
+def _absolute(path: str | Path) -> str:
+    return os.path.abspath(path)  # noqa: PTH100 - resolve() would ask the file system
 
 
 def _in_event_loop() -> bool:
