@@ -29,21 +29,24 @@ from floodplain.pools import POOL_LABEL
 from floodplain.quantity import MIB
 from floodplain.raster import estimate
 from floodplain.raster.record import Method, Outcome, Record
+from floodplain.raster.route import Place, route
 from floodplain.raster.target import Target
 from floodplain.raster.task import GdalSettings
+from floodplain.raster.terms import Estimate
 from testbed.cluster.api import is_true
 from testbed.cluster.control_plane import ControlPlane
 from testbed.node.container_images import EATER
 from testbed.node.machine import Machine
 from testbed.node.qemu import PACKAGES
 from testbed.processes import wait_until
+from tests.node.conftest import cpu_seconds
 from tests.node.figures import note
 from tests.node.jobs import PODS, Jobs
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 600
 """For a worker to start or a tile to be made, on a busy computer. A tenth of it on a quiet one."""
-LARGE, ORDINARY = (6144, "float32", 1), (768, "uint8", 3)
+LARGE, ORDINARY = (4352, "float64", 1), (768, "uint8", 3)
 """Side in pixels, dtype, bands."""
 WORKERS = Workers.model_validate(
     {
@@ -77,7 +80,11 @@ class Tile:
     """A raster on this computer, on the machine too, and what warping it will hold."""
 
     name: str
-    estimate_bytes: int
+    estimate: Estimate
+
+    @property
+    def estimate_bytes(self) -> int:
+        return self.estimate.peak_bytes
 
     def task(self, layer: str) -> bytes:
         facts = {"layer": layer, "source": f"/opt/sources/{self.name}.tif", "estimate_bytes": self.estimate_bytes}
@@ -102,7 +109,7 @@ def _tile(folder: Path, name: str, side: int, dtype: str, bands: int) -> Tile:
     path = folder / f"{name}.tif"
     _write(path, side, dtype, bands)
     settings = GdalSettings(cache_bytes=WORKERS.cache_bytes, resampling="bilinear")
-    return Tile(name, estimate(str(path), target=Target(crs="EPSG:3857"), settings=settings).peak_bytes)
+    return Tile(name, estimate(str(path), target=Target(crs="EPSG:3857"), settings=settings))
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +153,7 @@ class Queue:
 @pytest.fixture(scope="module")
 def queue(machine: Machine, cluster: ControlPlane, folder: Path, large: Tile, ordinary: Tile) -> Iterator[Queue]:
     """Both pools, with all of their objects; the workers may not be ready yet."""
+    before = cpu_seconds(machine)
     sources = {str(path.relative_to(ROOT)): path.read_bytes() for path in (ROOT / "floodplain").rglob("*.py")}
     sources["raster_worker.py"] = (ROOT / "tests" / "node" / "raster_worker.py").read_bytes()
     tiles = {f"{tile.name}.tif": (folder / f"{tile.name}.tif").read_bytes() for tile in (large, ordinary)}
@@ -166,6 +174,7 @@ def queue(machine: Machine, cluster: ControlPlane, folder: Path, large: Tile, or
         cluster.api.delete(cluster.api.path_of(each))
     wait_until("all workers are gone", lambda: not _pods(cluster), timeout_seconds=SECONDS, pause_seconds=1)
     machine.run("umount /opt/packages && rm -r /opt/sources /opt/queue")
+    note(f"raster workers: the emulator computed {cpu_seconds(machine) - before:.0f} s on its cores")
 
 
 def _on_machine(workload: dict[str, Any], node: str) -> dict[str, Any]:
@@ -194,6 +203,10 @@ def _tar(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
+def _mib(count: int) -> str:
+    return f"{count / MIB:.0f} MiB"
+
+
 def _pods(cluster: ControlPlane, pool: str = "") -> list[dict[str, Any]]:
     found = cluster.api.items(PODS, labelSelector="app.kubernetes.io/part-of=floodplain")
     return [pod for pod in found if pod["metadata"]["labels"]["app.kubernetes.io/name"].endswith(pool)]
@@ -219,10 +232,12 @@ def _history(machine: Machine, pod: Mapping[str, Any]) -> list[Record]:
     return [Record.model_validate_json(line) for line in lines]
 
 
-def test_the_estimates_say_before_which_tile_fits_its_slot(large: Tile, ordinary: Tile) -> None:
+def test_the_estimates_say_before_which_tile_fits_its_slot_and_the_other_goes_to_the_big_pool(
+    large: Tile, ordinary: Tile
+) -> None:
     pools = WORKERS.pools
-    assert ordinary.estimate_bytes <= pools.threshold_bytes
-    assert pools.slot_budget_bytes < large.estimate_bytes <= pools.big_budget_bytes
+    assert [route(tile.estimate, pools).place for tile in (ordinary, large)] == [Place.SMALL, Place.BIG]
+    assert ordinary.estimate_bytes <= pools.slot_budget_bytes < large.estimate_bytes <= pools.big_budget_bytes
 
 
 def test_a_tile_over_its_slot_dies_in_a_small_worker_which_starts_again_and_notes_it_and_the_others_go_on(
@@ -246,7 +261,11 @@ def test_a_tile_over_its_slot_dies_in_a_small_worker_which_starts_again_and_note
     assert (noted.peak_bytes, noted.slot_limit_bytes) == (limit, limit)
 
     records = [Record.model_validate(each["record"]) for each in done]
-    note(f"slot {pools.slot_budget_bytes >> 20} MiB: killed tile {noted}; ordinary ones {records}")
+    note(
+        f"slot {_mib(pools.slot_budget_bytes)}, killed: estimate {_mib(large.estimate_bytes)}, at least "
+        f"{_mib(noted.marginal_bytes)}; ordinary ones: estimate {_mib(ordinary.estimate_bytes)}, measured "
+        + ", ".join(f"{_mib(one.marginal_bytes)} (of {one.concurrent} at once)" for one in records)
+    )
     assert {record.outcome for record in records} == {Outcome.DONE}
     assert max(record.marginal_bytes for record in records) <= pools.slots * pools.slot_budget_bytes
     survivors = [pod for pod in _pods(cluster) if pod["metadata"]["name"] != victim["metadata"]["name"]]
@@ -260,16 +279,17 @@ def test_the_same_tile_in_the_big_worker_is_done_with_the_peak_that_was_foretold
     queue: Queue, machine: Machine, cluster: ControlPlane, large: Tile
 ) -> None:
     pools = WORKERS.pools
-    queue.put(BIG, {"routed": large.task("dem")})
-    done = queue.done(BIG, "routed")
+    pool = route(large.estimate, pools).place
+    queue.put(pool, {"routed": large.task("dem")})
+    done = queue.done(pool, "routed")
     (pod,) = _pods(cluster, BIG)
     record = Record.model_validate(done["record"])
     folder = Jobs(cluster.api, machine).cgroups(pod["metadata"]["name"])["worker"]
     peak, swap_peak = map(int, machine.run(f"cat {folder}/memory.peak {folder}/memory.swap.peak").split())
     note(
-        f"estimate {large.estimate_bytes / MIB:.0f} MiB, measured {record.marginal_bytes / MIB:.0f} over a baseline of "
-        f"{record.baseline_bytes / MIB:.0f} in {record.seconds:.0f} s; memory.peak {peak / MIB:.0f}, limit "
-        f"{pools.big_limit_bytes >> 20}, small limit {pools.small_limit_bytes >> 20}"
+        f"estimate {_mib(large.estimate_bytes)}, measured {_mib(record.marginal_bytes)} over a baseline of "
+        f"{_mib(record.baseline_bytes)} in {record.seconds:.0f} s; memory.peak {_mib(peak)}, limit "
+        f"{_mib(pools.big_limit_bytes)}, of a small worker {_mib(pools.small_limit_bytes)}"
     )
     assert (record.outcome, record.method, record.censored) == (Outcome.DONE, Method.VMHWM, False)
     assert done["pixels"] >= LARGE[0] ** 2 * 0.99
