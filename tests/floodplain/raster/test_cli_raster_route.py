@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import signal
 import socket
 import subprocess
@@ -256,3 +259,50 @@ def test_ctrl_c_ends_at_once_and_leaves_nothing_half(tmp_path: Path) -> None:
 def test_the_tasks_of_all_places_are_those_of_the_list() -> None:
     assert [place.value for place in Place] == ["small", "big", "refused", "skipped", "failed"]
     assert TwoPools().big_limit_bytes == 16 * GIB
+
+
+def test_a_terminal_sees_a_progress_bar_and_a_file_does_not(rasters: Path, tmp_path: Path) -> None:
+    tasks = listed(tmp_path, five(rasters)[0])
+    command = [
+        sys.executable,
+        "-m",
+        "floodplain",
+        "raster",
+        "route",
+        tasks,
+        "--overwrite",
+        "--out",
+        str(tmp_path / "o"),
+    ]
+    quiet = subprocess.run(command, capture_output=True, check=True)
+    assert quiet.stderr == b""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm"}):
+        os.close(theirs)
+        seen = b""
+        with contextlib.suppress(OSError):  # how a terminal says that nobody writes to it any more
+            while part := os.read(ours, 4096):
+                seen += part
+    os.close(ours)
+    assert b"headers" in seen
+    assert b"tasks" in seen
+
+
+def test_whoever_closes_standard_output_gets_no_traceback(rasters: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = [
+        sys.executable,
+        "-m",
+        "floodplain",
+        "raster",
+        "route",
+        listed(tmp_path, five(rasters)[0]),
+        "--out",
+        str(out),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+    assert len(lines(out / "small.jsonl")) == 1
