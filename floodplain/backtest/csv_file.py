@@ -22,7 +22,7 @@ from floodplain.duration import DurationError
 from floodplain.duration import parse as parse_duration
 from floodplain.problem import Problem, did_you_mean, problems_of
 from floodplain.quantity import QuantityError, exact
-from floodplain.sizing.workload import Workload
+from floodplain.sizing.workload import Engine, Workload
 
 NAMES: dict[str, tuple[str, ...]] = {
     "id": ("id", "name", "job", "job_id", "task", "uuid", "workflow_name"),
@@ -202,6 +202,10 @@ def _workload(cells: Mapping[str, str], where: str, problems: list[Problem]) -> 
     given: dict[str, Any] = {"images": cells["images"]}
     if cells.get("engine"):
         given["engine"] = cells["engine"].lower()
+    if given.get("engine") == Engine.RASTER.value:
+        remedy = "leave the line out: raster tasks are read from the cluster, with the peak that they carried"
+        problems.append(Problem(f"{where}, engine", "has no count of images", remedy, cells["engine"]))
+        return None
     if cells.get("options", "").lower() not in _UNKNOWN:
         flags = _flags(cells["options"])
         given["options"] = re.sub(r"[;|]", ",", cells["options"]) if flags is None else flags

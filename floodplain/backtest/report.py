@@ -133,7 +133,8 @@ def row(one: Replayed) -> tuple[str, ...]:
     memory = _known(job.memory_bytes) if job.limit_bytes is not None or job.memory_bytes is None else "node"
     had = f"{memory} + {_known(job.swap_bytes)}"
     ours = f"{_known(one.plan.limit_bytes)} + {_known(one.plan.swap_grant_bytes)}"
-    return job.name, "-" if job.workload.images is None else f"{job.workload.images:,}", job.outcome.value, _known(job.peak_bytes), had, ours
+    images = "-" if job.workload.images is None else f"{job.workload.images:,}"
+    return job.name, images, job.outcome.value, _known(job.peak_bytes), had, ours
 
 
 def _known(value: int | None) -> str:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from floodplain.backtest.past_job import Outcome, PastJob
 from floodplain.backtest.replay import Verdict, replay
-from floodplain.backtest.report import first, sentences
+from floodplain.backtest.report import first, row, sentences
 from floodplain.backtest.totals import totals
 from floodplain.cli import app
 from floodplain.quantity import GIB
@@ -174,3 +174,21 @@ def test_the_first_to_be_shown_are_those_that_would_have_been_lost() -> None:
     past = [PastJob(str(n), WORKLOAD, Outcome.SUCCEEDED, peak_bytes=n * GIB) for n in (1, 20, 2)]
     shown = first(replay(past, lambda workload: plan(2, 4)), 2)
     assert [(one.job.name, one.verdict) for one in shown] == [("20", Verdict.KILLED), ("1", Verdict.KEPT)]
+
+
+def test_a_raster_task_of_the_cluster_is_judged_by_the_peak_that_it_carried() -> None:
+    task = Workload(engine="raster", peak="2Gi")
+    past = PastJob("tile", task, Outcome.SUCCEEDED, limit_bytes=4 * GIB, swap_bytes=0, peak_bytes=3 * GIB)
+    (one,) = replay([past], lambda workload: make_plan(workload, [default_pool()]))
+    assert one.plan.peak_bytes == 2 * GIB
+    assert row(one)[:4] == ("tile", "-", "succeeded", "3072 MiB")
+
+
+def test_a_raster_task_has_no_line_in_a_csv(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("engine,images,outcome\nraster,5,ok\nodm,500,ok\n")
+    told = (
+        f"{path}: line 2, engine: 'raster' has no count of images; leave the line out: raster tasks are read from the"
+        " cluster, with the peak that they carried"
+    )
+    assert told in run("--csv", str(path))[2]
