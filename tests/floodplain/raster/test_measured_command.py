@@ -118,6 +118,7 @@ thread.start(); thread.join()
 print(child.pid, flush=True)
 sys.stdin.read()
 child.stdin.close()
+child.wait()
 """
         arguments = [sys.executable, "-c", code]
         with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:

@@ -18,9 +18,10 @@ import pytest
 
 from floodplain.quantity import MIB
 from floodplain.raster import history_file
+from floodplain.raster.lost_task import Now, Start, Unknown, for_memory, lower_bound
 from floodplain.raster.measured_pool import MeasuredPool
 from floodplain.raster.measuring import Facts, measured, run, start_worker
-from floodplain.raster.open_tasks import Now, Start, Unknown, close_open_tasks, folder_of, for_memory, lower_bound
+from floodplain.raster.open_tasks import close_open_tasks, folder_of
 from floodplain.raster.process_spans import MeasuringError
 from floodplain.raster.record import Method, Outcome, Record
 from tests.floodplain.raster.measured_tasks import decorated, hold, hold_and_die, hold_and_fail
