@@ -61,13 +61,16 @@ def record_of(
     notes: list[str] = []
     peak, method, swap, baseline = _peak(seen, notes)
     killed = _for_memory(seen, notes, every_sigkill=every_sigkill)
-    censored = swap > 0 or killed
+    censored = swap > 0 or killed or bool(seen.oom_kills)
     if method is Method.CGROUP and limit_bytes and peak >= limit_bytes and not censored:
         censored = True
         notes.append("the cgroup stood at its limit: by need or by page cache, which counts too")
     if killed:
         if limit_bytes is None:
             notes.append("killed for memory, and no limit is known: what was seen is the lower bound (--limit)")
+        peak = max(peak, limit_bytes or 0)
+    elif seen.oom_kills:
+        notes.append("one of its processes was killed for memory, and it went on: the peak is a lower bound")
         peak = max(peak, limit_bytes or 0)
     if swap:
         notes.append(f"{swap // MIB} MiB lay in swap: the peak is a lower bound")

@@ -15,6 +15,7 @@ CGROUP = {"memory_bytes": 300 * MIB, "swap_bytes": 0, "baseline_bytes": 20 * MIB
 NOT_BY_KERNEL = "SIGKILL, but the kernel counted no kill for memory: not taken for one (--every-sigkill)"
 AT_LIMIT = "the cgroup stood at its limit: by need or by page cache, which counts too"
 NO_LIMIT = "killed for memory, and no limit is known: what was seen is the lower bound (--limit)"
+WENT_ON = "one of its processes was killed for memory, and it went on: the peak is a lower bound"
 TOO_SHORT = "it ended before it could be looked at, and held this much at most"
 
 
@@ -62,8 +63,8 @@ def test_the_best_figure_there_is(seen: dict[str, Any], answer: tuple[Any, ...])
         ({"status": 137, "oom_kills": 1}, (500, KILLED, True, ())),
         # A command that reports its child's death in its own way.
         ({"status": 1, "oom_kills": 1}, (500, KILLED, True, ())),
-        # One that lost a child to memory and got over it.
-        ({"status": 0, "oom_kills": 1}, (100, DONE, False, ())),
+        # One that lost a child to memory and got over it, as ODM does: done, but it did not fit.
+        ({"status": 0, "oom_kills": 1}, (500, DONE, True, (WENT_ON,))),
         # Nobody counts.
         ({"status": -9, "oom_kills": None}, (500, KILLED, True, ())),
         ({"status": 137, "oom_kills": 0}, (100, FAILED, False, (NOT_BY_KERNEL,))),
