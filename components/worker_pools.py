@@ -132,6 +132,6 @@ class WorkerPools(pulumi.ComponentResource):
 
 
 def _timeouts(workers: Workers, pool: str) -> CustomTimeouts:
-    """An update waits for a worker that finishes its tasks, and so does a deletion."""
+    """A deletion waits for a worker that finishes its tasks, and an update may."""
     waits = duration.text(grace_seconds(workers, pool) + READY_SECONDS)
     return CustomTimeouts(create=duration.text(READY_SECONDS), update=waits, delete=waits)

@@ -72,6 +72,19 @@ class Watched:
 
 
 @dataclass(frozen=True)
+class During:
+    """An update while the big worker's task runs for a few more seconds."""
+
+    ops: dict[str, str]
+    worker: str
+    """Uid of the big worker's pod."""
+    while_its_task_ran: set[str]
+    """Uids of pods of the big pool."""
+    over_before_the_task: bool
+    watched: Watched
+
+
+@dataclass(frozen=True)
 class Story:
     """What the engine did at each step, and what was found after it."""
 
@@ -82,19 +95,14 @@ class Story:
     quiet: dict[str, str]
     """A preview after a refresh, while there are more small workers than there were."""
     evictions: dict[str, int]
-    edited: dict[str, str]
+    edited: During
     replicas: tuple[int, int]
     """Of the small pool before that update and after it."""
-    during_the_task: set[tuple[str, bool]]
-    """Uids of the big pool's pods, each with whether the update was over, while the pod's task still ran."""
-    asked_to_end: bool
-    watched: Watched
     uids: dict[str, tuple[str, str]]
     """Of the Deployment and the StatefulSet, made and after all updates."""
     never_started: Object
     started: Object
-    renamed: dict[str, str]
-    watched_renaming: Watched
+    renamed: During
     destroyed: dict[str, str]
     left: list[str]
 
@@ -159,14 +167,11 @@ def told(bench: Bench) -> Story:
     quiet = ops(stack.preview)
     evictions = {pool: evict(api, pool) for pool in ("big", "small")}
     replicas = api.get(SMALL)["spec"]["replicas"]
-    with watched_big_pods(api) as watched:
-        during, asked, edited = update_during_a_task(bench)
+    edited = update_during_a_task(bench, {"big": {"memory": "32Gi"}})
     never_started, started = mended_by_hand(api)
     uids = {path: (objects[path]["metadata"]["uid"], api.get(path)["metadata"]["uid"]) for path in (SMALL, BIG)}
     after = api.get(SMALL)["spec"]["replicas"]
-    with watched_big_pods(api) as watched_renaming:
-        bench.workers |= {"name": "maps", "namespace": "tiles"}
-        renamed = ops(stack.up)
+    renamed = update_during_a_task(bench, {"name": "maps", "namespace": "tiles"})
     return Story(
         previewed=previewed,
         made=made,
@@ -176,14 +181,10 @@ def told(bench: Bench) -> Story:
         evictions=evictions,
         edited=edited,
         replicas=(replicas, after),
-        during_the_task=during,
-        asked_to_end=asked,
-        watched=watched,
         uids=uids,
         never_started=never_started,
         started=started,
         renamed=renamed,
-        watched_renaming=watched_renaming,
         destroyed=ops(stack.destroy),
         left=[path for path in (NAMESPACE, SMALL, BIG, SCALER, BUDGET) if api.find(path)],
     )
@@ -209,23 +210,30 @@ def evict(api: Api, pool: str) -> int:
     return api.request("POST", f"{PODS}/{name}/eviction", eviction).status
 
 
-def update_during_a_task(bench: Bench) -> tuple[set[tuple[str, bool]], bool, dict[str, str]]:
-    """An update of the big pool while its task runs for a few more seconds."""
+def update_during_a_task(bench: Bench, change: Object) -> During:
+    """Change the settings of the workers while a task of the big one runs."""
     api = bench.api
     api.patch(BIG_POD, {"metadata": {"finalizers": [TASK]}})
-    bench.workers["big"] = {"memory": "32Gi"}
-    with ThreadPoolExecutor(1) as worker:
-        update = worker.submit(ops, bench.stack.up)
+    worker = api.get(BIG_POD)["metadata"]["uid"]
+    bench.workers |= change
+    with watched_big_pods(api) as watched, ThreadPoolExecutor(1) as thread:
+        update = thread.submit(ops, bench.stack.up)
         try:
             wait_until("the big worker is told to end", lambda: deleting(api), timeout_seconds=120)
-            seen = set()
+            seen: set[str] = set()
             for _ in range(WATCHED_LOOKS):
-                seen |= {(one["metadata"]["uid"], update.done()) for one in big_pods(api)}
+                seen |= {one["metadata"]["uid"] for one in big_pods(api)}
                 time.sleep(0.2)
-            asked = deleting(api)
+            over = update.done()
         finally:
             api.patch(BIG_POD, {"metadata": {"finalizers": None}})
-        return seen, asked, update.result(timeout=300)
+        done = update.result(timeout=300)
+        wait_until("the next big worker runs", lambda: [one for one in big_pods(api) if next_one(one, worker)])
+    return During(done, worker, seen, over, watched)
+
+
+def next_one(pod: Object, worker: str) -> bool:
+    return bool(pod["metadata"]["uid"] != worker and pod["status"].get("phase") == "Running")
 
 
 def deleting(api: Api) -> bool:
@@ -278,19 +286,19 @@ def test_a_second_up_changes_nothing_whatever_the_scaler_has_done(story: Story) 
 
 
 def test_an_update_is_made_in_place_and_leaves_the_number_of_small_workers_alone(story: Story) -> None:
-    assert story.edited == {"w-big": "update", "w-figures": "update", "w-small": "update"}
+    assert story.edited.ops == {"w-big": "update", "w-figures": "update", "w-small": "update"}
     assert {before == after for before, after in story.uids.values()} == {True}
     assert story.replicas == (4, 4)
 
 
 def test_during_an_update_the_old_big_worker_ends_its_task_and_no_second_one_runs(story: Story) -> None:
-    ((uid, over),) = story.during_the_task
-    assert not over
-    assert story.asked_to_end
-    assert story.watched.uids[0] == uid
-    assert len(story.watched.uids) == 2
-    assert story.watched.most == 1
-    assert story.watched.looks > WATCHED_LOOKS
+    """Whether the update itself waits is chance: the provider may take the StatefulSet's old status for the new."""
+    edited = story.edited
+    assert edited.while_its_task_ran == {edited.worker}
+    assert edited.watched.uids[0] == edited.worker
+    assert len(edited.watched.uids) == 2
+    assert edited.watched.most == 1
+    assert edited.watched.looks > WATCHED_LOOKS
 
 
 def test_a_big_worker_that_never_started_is_replaced_when_its_template_is_mended(story: Story) -> None:
@@ -298,9 +306,12 @@ def test_a_big_worker_that_never_started_is_replaced_when_its_template_is_mended
 
 
 def test_two_big_workers_do_not_meet_where_one_pool_replaces_another(story: Story) -> None:
-    assert story.renamed["w-big"] == "replace"
-    assert len(story.watched_renaming.uids) == 2
-    assert story.watched_renaming.most == 1
+    renamed = story.renamed
+    assert renamed.ops["w-big"] == "replace"
+    assert not renamed.over_before_the_task
+    assert renamed.while_its_task_ran == {renamed.worker}
+    assert len(renamed.watched.uids) == 2
+    assert renamed.watched.most == 1
 
 
 def test_a_drain_takes_small_workers_and_not_the_big_one(story: Story) -> None:
