@@ -14,7 +14,7 @@ OWN_FAULT = 125
 """Exit status of env and timeout for what is wrong with themselves: nothing was run."""
 STATUS = (
     "Exit status: that of the command; 128 and the number of the signal that ended it; 127 where it is not found, "
-    "126 where it cannot be run, 125 where something is wrong with the options, and nothing was run."
+    "126 where it cannot be run. 125 where an option has a value that cannot be used, and nothing was run."
 )
 CONTEXT = {"allow_interspersed_args": False}
 """Options after the command are the command's."""

@@ -47,6 +47,8 @@ class Seen:
     mark: int = 0
     """The largest mark of a process that was seen in samples."""
     processes: int = 0
+    blind: bool = False
+    """There is no /proc, so that only `maxrss` is known."""
     oom_kills: int | None = None
     """That the kernel counted in its cgroup meanwhile."""
     cgroup: CgroupPeaks | None = None
@@ -114,5 +116,7 @@ def _peak(seen: Seen, notes: list[str]) -> tuple[int, Method, int, int]:
     if not largest:
         largest = seen.maxrss
         notes.append("it ended before it could be looked at, and held this much at most")
-    method = Method.VMHWM if seen.processes <= 1 else Method.SAMPLES
+    if seen.blind:
+        notes.append("without /proc only the largest of its processes is known")
+    method = Method.SAMPLES if seen.blind or seen.processes > 1 else Method.VMHWM
     return max(largest, seen.resident, seen.together), method, seen.swap, 0

@@ -20,7 +20,7 @@ from types import FrameType
 from floodplain.raster.cgroup_memory import own_cgroup
 from floodplain.raster.command_cgroup import CommandCgroup, cgroup_for_command
 from floodplain.raster.command_record import CgroupPeaks, Seen, record_of
-from floodplain.raster.process_memory import rusage_unit
+from floodplain.raster.process_memory import PROC, rusage_unit
 from floodplain.raster.process_tree import descendants, memory_of
 from floodplain.raster.record import Record
 
@@ -82,7 +82,7 @@ def measure_command(
 
 
 def _run(command: Sequence[str], group: CommandCgroup | None) -> Seen:
-    seen = Seen()
+    seen = Seen(blind=not (PROC / "self").exists())
     reading, writing = os.pipe()
     try:
         with _passing_signals(seen):
