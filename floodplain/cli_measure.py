@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from floodplain.raster.measured_command import MeasuredCommand
+    from floodplain.raster.open_tasks import OpenTasks
 
 OWN_FAULT = 125
 """Exit status of env and timeout for what is wrong with themselves: nothing was run."""
@@ -21,7 +22,7 @@ CONTEXT = {"allow_interspersed_args": False}
 
 
 def measure(
-    command: Annotated[list[str], typer.Argument(help="The command and its arguments.", metavar="-- CMD [ARG]...")],
+    command: Annotated[list[str], typer.Argument(help="The command and its arguments.", metavar="CMD")],
     history: Annotated[
         str | None, typer.Option(help="Append the record to this file, such as peaks.jsonl.", metavar="FILE")
     ] = None,
@@ -49,14 +50,16 @@ def measure(
             _fail(f"--limit: {error}")
         if limit_bytes == 0:
             _fail(f"--limit: {limit!r} is nothing; write what the command may use, such as 2Gi")
-    if history is not None:
-        _writable(history)
+    note = _begun(history, layer, task, limit_bytes) if history is not None else None
     made = measure_command(command, layer=layer, limit_bytes=limit_bytes, task=task, every_sigkill=every_sigkill)
-    if history is not None and made.record is not None:
+    if history is not None and note is not None:
         from floodplain.raster.history_file import append
 
         try:
-            append(history, made.record)
+            if made.record is not None:
+                append(history, made.record)
+            note.ended(history)
+            note.close()
         except OSError as error:
             typer.echo(f"floodplain: --history: {history} cannot be written ({error.strerror})", err=True)
     if as_json and made.record is not None:
@@ -102,10 +105,22 @@ def _json(made: MeasuredCommand) -> str:
     )
 
 
-def _writable(history: str) -> None:
-    """A record that cannot be written should be known before the command has run for a day."""
+def _begun(history: str, layer: str, task: str | None, limit_bytes: int | None) -> OpenTasks:
+    """Note that it begins: where a whole container is killed for memory, this program dies with the command.
+
+    A record that cannot be written should be known before the command has run for a day.
+    """
+    from floodplain.raster.cgroup_memory import own_cgroup
+    from floodplain.raster.open_tasks import OpenTasks, close_open_tasks, start_of
+
     try:
         os.close(os.open(history, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644))
+        close_open_tasks(history)
+        group = own_cgroup()
+        note = OpenTasks(history)
+        limit = limit_bytes or (group.limit_bytes() if group else None)
+        note.begun(history, start_of(layer, task=task, slot_limit_bytes=limit))
+        return note
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         _fail(f"--history: {history!r} cannot be written ({reason}); name a file in a folder that you may write to")

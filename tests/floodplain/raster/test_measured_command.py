@@ -196,6 +196,26 @@ class TestCommandLine:
         assert history_file.read(history)[0].model_dump(mode="json") == told
         assert (told["layer"], told["task"], told["slot_limit_bytes"]) == ("ortho", "42", 2 * GIB)
 
+    def test_where_the_whole_container_is_killed_the_next_start_writes_the_lower_bound(self, tmp_path: Path) -> None:
+        history = tmp_path / "peaks.jsonl"
+        # As if memory had killed it with its command, in a cgroup that is gone.
+        code = f"""
+import os
+from floodplain.raster import open_tasks
+open_tasks._group = lambda: None
+from floodplain.cli import app
+app(["measure", "--history", {str(history)!r}, "--limit", "2Gi", "--task", "42", "--", "sh", "-c", KILL])
+"""
+        # The launcher is between the two.
+        kill = "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)"
+        lost = subprocess.run([sys.executable, "-c", code.replace("KILL", repr(kill))], cwd=ROOT, check=False)
+        assert (lost.returncode, history_file.read(history)) == (-9, [])
+        assert floodplain("--history", str(history), "--", "true").returncode == 0
+        found = [(record.task, record.outcome, record.peak_bytes) for record in history_file.read(history)]
+        assert found[0] == ("42", Outcome.KILLED, 2 * GIB)
+        assert [outcome for _, outcome, _ in found] == [Outcome.KILLED, Outcome.DONE]
+        assert [path.name for path in tmp_path.iterdir()] == ["peaks.jsonl"]
+
     @pytest.mark.parametrize(
         ("options", "told"),
         [
