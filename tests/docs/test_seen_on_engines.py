@@ -11,7 +11,7 @@ import pytest
 from tests.docs.pages import PAGES, ROOT, code_spans, footnotes, functions_of, links, name, prose
 
 TABLE = ROOT / "docs" / "seen-on-engines.md"
-ENGINES = ("kubelet", "kernel, systemd", "Karpenter", "API server", "Pulumi")
+ENGINES = ("kubelet", "kernel, systemd", "Karpenter", "Kueue", "API server", "Pulumi")
 FOLDERS = ("tests/cluster/", "tests/node/", "tests/chain/")
 OWN_COLUMN = ROOT / "docs" / "hotosm.md"
 """Has a table of weak points with a column for tests, beside footnotes."""

@@ -65,7 +65,8 @@ def test_each_pool_has_a_flavor_a_cluster_queue_and_a_local_queue_that_know_each
 
 def test_a_job_waits_in_the_queue_of_its_pool_with_the_memory_of_its_estimate() -> None:
     [job] = jobs([_route(TILES[0], Place.BIG, 147)])
-    assert (job["metadata"]["labels"], job["spec"]["suspend"]) == ({QUEUE_LABEL: "big"}, True)
+    assert job["metadata"]["labels"] == {"app.kubernetes.io/name": "mosaic", QUEUE_LABEL: "big"}
+    assert job["spec"]["suspend"] is True
     [container] = job["spec"]["template"]["spec"]["containers"]
     # 108 MiB of baseline + 1.3 x 147 MiB.
     assert container["resources"] == {"requests": {"cpu": "500m", "memory": "300Mi"}, "limits": {"memory": "300Mi"}}

@@ -17,10 +17,9 @@ from floodplain.raster.read_header import header_of, read_header
 from floodplain.raster.record import Record
 from floodplain.raster.unreadable import RasterUnreadable
 from mosaic.levels import level_header
-from mosaic.local_prefect import worker_settings
 from mosaic.make_scene import EAST, WEST, spread
 from mosaic.routes import Place, Route, batches, route_tile
-from mosaic.settings import POOLS, SLOT_LIMIT_BYTES
+from mosaic.settings import POOLS, SLOT_LIMIT_BYTES, worker_settings
 from mosaic.supervise import tile_command
 from mosaic.tiles import Tile, grid
 

@@ -88,12 +88,28 @@ def _kueue(given: argparse.Namespace, tiles: Sequence[Tile]) -> int:
     return 0
 
 
+def _assemble(given: argparse.Namespace, tiles: Sequence[Tile]) -> int:
+    """After Jobs that nobody waited for: the mosaic of the tiles that are there, and the names of the others."""
+    from mosaic.assemble import assemble
+    from mosaic.routes import Place, route_tile
+
+    wanted = [tile for tile in tiles if route_tile(tile).place is not Place.SKIPPED]
+    there = [tile for tile in wanted if (given.folder / "tiles" / f"{tile.name}.tif").exists()]
+    if there:
+        print(assemble(there, given.folder))
+    missing = [tile.name for tile in wanted if tile not in there]
+    if missing:
+        print(f"{len(missing)} tiles are missing: {', '.join(missing)}", file=sys.stderr)
+    return 1 if missing else 0
+
+
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Sequence[Tile]], int]] = {
     "scene": _scene,
     "route": _route,
     "run": _run,
     "flow": _flow,
     "kueue": _kueue,
+    "assemble": _assemble,
 }
 
 if __name__ == "__main__":

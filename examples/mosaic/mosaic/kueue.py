@@ -11,9 +11,8 @@ from typing import Any
 
 from floodplain.quantity import MIB
 from floodplain.raster.pod_annotations import annotations_of
-from mosaic.local_prefect import worker_settings
 from mosaic.routes import Place, Route
-from mosaic.settings import BIG, POOLS, SLOT_LIMIT_BYTES, SMALL, TIMEOUT_SECONDS, TRIES
+from mosaic.settings import BIG, POOLS, SLOT_LIMIT_BYTES, SMALL, TIMEOUT_SECONDS, TRIES, worker_settings
 
 NAMESPACE = "mosaic"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
@@ -24,6 +23,7 @@ CPU = "500m"
 HEADROOM = 1.3
 OUT_OF_MEMORY = 137
 Manifest = dict[str, Any]
+_LABELS = {"app.kubernetes.io/name": "mosaic"}
 
 
 def queues(namespace: str = NAMESPACE) -> list[Manifest]:
@@ -103,7 +103,7 @@ def _job(route: Route, namespace: str, image: str) -> Manifest:
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": route.tile.name, "namespace": namespace, "labels": {QUEUE_LABEL: pool}},
+        "metadata": {"name": route.tile.name, "namespace": namespace, "labels": {**_LABELS, QUEUE_LABEL: pool}},
         "spec": {
             # Kueue sets it too; said here, no pod can start before Kueue has seen the Job.
             "suspend": True,

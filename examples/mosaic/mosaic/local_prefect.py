@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mosaic.settings import BIG, GDAL_CACHEMAX, SLOT_LIMIT_BYTES, SLOTS, SMALL
+from mosaic.settings import BIG, SLOTS, SMALL, worker_settings
 
 START_SECONDS = 120
 EXAMPLE = Path(__file__).resolve().parent.parent
@@ -58,6 +58,8 @@ def local_prefect(folder: Path) -> Iterator[LocalPrefect]:
 def client_environment(folder: Path, url: str) -> dict[str, str]:
     """Prefect's settings and the places of our modules; nothing of a user's own Prefect."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    # Made absolute: workers run elsewhere.
+    places = [str(Path(place).resolve()) for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
     return {
         **kept,
         "PREFECT_HOME": str(folder / "home"),
@@ -68,22 +70,7 @@ def client_environment(folder: Path, url: str) -> dict[str, str]:
         "PREFECT_WORKER_QUERY_SECONDS": "1",
         "NO_PROXY": "127.0.0.1,localhost",
         "no_proxy": "127.0.0.1,localhost",
-        "PYTHONPATH": os.pathsep.join([str(EXAMPLE), *filter(None, [os.environ.get("PYTHONPATH")])]),
-    }
-
-
-def worker_settings(pool: str) -> dict[str, str]:
-    """What the processes of one pool find in their environment, and nothing that is sent to them can change."""
-    return {
-        "MOSAIC_POOL": pool,
-        "MOSAIC_SLOT_LIMIT_BYTES": str(SLOT_LIMIT_BYTES[pool]),
-        "GDAL_CACHEMAX": GDAL_CACHEMAX,
-        # No look for files beside each raster: the estimate did not look either.
-        "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
-        # Warps of several slots share the cores.
-        "GDAL_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "MALLOC_ARENA_MAX": "2",
+        "PYTHONPATH": os.pathsep.join([str(EXAMPLE), *places]),
     }
 
 

@@ -40,3 +40,18 @@ GDAL_CACHEMAX = f"{POOLS.cache_bytes // MIB}MB"
 TRIES = 3
 TIMEOUT_SECONDS = 120.0
 """Of one try of one tile."""
+
+
+def worker_settings(pool: str) -> dict[str, str]:
+    """What the processes of one pool find in their environment, and nothing that is sent to them can change."""
+    return {
+        "MOSAIC_POOL": pool,
+        "MOSAIC_SLOT_LIMIT_BYTES": str(SLOT_LIMIT_BYTES[pool]),
+        "GDAL_CACHEMAX": GDAL_CACHEMAX,
+        # No look for files beside each raster: the estimate did not look either.
+        "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
+        # Warps of several slots share the cores.
+        "GDAL_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "MALLOC_ARENA_MAX": "2",
+    }

@@ -216,8 +216,8 @@ def test_builds_of_other_versions_are_listed_and_removed_on_request(bench: Bench
     (old / "etcd").write_text("old")
     listed, _ = started(bench, "--list").communicate(timeout=30)
     assert "of other versions: 1, 0 MiB; `build --prune` removes them" in listed
-    assert len([line for line in listed.splitlines() if line.endswith("not built")]) == 12
-    assert [line.split()[0] for line in listed.splitlines()[1:14]] == list(ENGINES)
+    assert len([line for line in listed.splitlines() if line.endswith("not built")]) == 13
+    assert [line.split()[0] for line in listed.splitlines()[1:15]] == list(ENGINES)
     removed, _ = started(bench, "--prune").communicate(timeout=30)
     assert removed == f"removed {old.name}\n"
     assert bench.binaries() == ["etcd whole"]

@@ -76,7 +76,7 @@ def test_the_key_names_engine_and_version_and_ignores_what_go_does_not_read(engi
 
 
 def test_every_engine_has_a_key_of_its_own() -> None:
-    assert len({key(engine, TOOLCHAIN) for engine in ENGINES.values()}) == len(ENGINES) == 13
+    assert len({key(engine, TOOLCHAIN) for engine in ENGINES.values()}) == len(ENGINES) == 14
 
 
 @pytest.mark.parametrize("name", sorted({engine.folder for engine in ENGINES.values()}))
