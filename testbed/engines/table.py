@@ -112,8 +112,8 @@ _TABLE = (
         "kueue",
         "sigs.k8s.io/kueue",
         "sigs.k8s.io/kueue/cmd/kueue",
-        80,
-        frozenset({Tier.CLUSTER}),
+        84,
+        CLUSTER,
         linked=("sigs.k8s.io/kueue/pkg/version.GitVersion=v{version}",),
     ),
     Engine(
