@@ -5,7 +5,9 @@ No kubelet runs: a pod ends only when a test ends it. So two big pods admitted t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -71,6 +73,25 @@ def _live(api: Api, queue: str) -> list[dict[str, Any]]:
     ]
 
 
+def _at_least(count: int, pods: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return pods if len(pods) >= count else []
+
+
+def _wait_for_the_next_second(api: Api, job: str) -> None:
+    """Kueue orders by the time at which a workload was made, which has whole seconds."""
+
+    def owned() -> list[str]:
+        return [
+            workload["metadata"]["creationTimestamp"]
+            for workload in api.items(WORKLOADS)
+            if workload["metadata"]["ownerReferences"][0]["name"] == job
+        ]
+
+    [made] = wait_until(f"Kueue has made a workload of {job}", owned)
+    second = datetime.strptime(made, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
+    wait_until("the next second has begun", lambda: time.time() >= second + 1)
+
+
 def _end(api: Api, pod: dict[str, Any]) -> None:
     name = pod["metadata"]["name"]
     answer = api.patch(f"{PODS}/{name}/status", {"status": {"phase": "Succeeded"}})
@@ -98,8 +119,9 @@ def test_jobs_wait_suspended_never_two_big_ones_run_and_all_are_done_in_the_end(
         answer = api.create(job)
         assert answer.ok, answer.message
         assert answer.body["spec"]["suspend"] is True
+        if job["metadata"]["name"] in big:
+            _wait_for_the_next_second(api, job["metadata"]["name"])
     order: list[str] = []
-    small_together = 0
     while len(order) < len(big):
         [pod] = wait_until("a big pod is there", lambda: _live(api, "big"))
         name = pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]
@@ -107,17 +129,15 @@ def test_jobs_wait_suspended_never_two_big_ones_run_and_all_are_done_in_the_end(
         assert _admitted(api) & set(big) == {name}
         waiting = {job["metadata"]["name"] for job in api.items(JOBS) if job["spec"]["suspend"]}
         assert waiting >= set(big) - set(order)
-        # The small queue goes on meanwhile, and fills what it has.
-        small = wait_until("small pods are there", lambda: _live(api, "small"))
-        assert _asked(small) <= POOLS.small_limit_bytes
-        small_together = max(small_together, len(small))
+        # The small queue goes on meanwhile, and fills what it has: two pods, and not a third.
+        small = wait_until("two small pods are there", lambda: _at_least(2, _live(api, "small")))
+        assert _asked(small) <= POOLS.small_limit_bytes < _asked(small) * 3 / 2
         for one in small:
             _end(api, one)
         assert [one["metadata"]["name"] for one in _live(api, "big")] == [pod["metadata"]["name"]]
         _end(api, pod)
     # Strictly in the order in which they came, though the second is the largest.
     assert order == big
-    assert small_together > 1
 
     def all_done() -> bool:
         for pod in _live(api, "small"):
