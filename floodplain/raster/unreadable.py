@@ -62,6 +62,8 @@ def why_unreadable(path: str, message: str, beginning: bytes | None) -> RasterUn
             )
         if beginning == b"":
             return RasterUnreadable(path, "is an empty file", "write the raster again: making it was broken off")
+        if beginning is None:
+            return RasterUnreadable(path, "is not there, or is not a raster that GDAL can read", "check the path")
         return RasterUnreadable(path, "is not a raster that GDAL can read", "check that the path is of a raster")
     for pattern, what, remedy in _CAUSES:
         if re.search(pattern, message):
