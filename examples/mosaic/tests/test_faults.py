@@ -52,7 +52,7 @@ def _tiles(folder: Path, scene: dict[str, Path], address: str) -> list[Tile]:
 def test_a_tile_that_hangs_in_native_code_is_killed_when_its_time_is_over_and_tried_again(run: Run) -> None:
     assert run.tries("stalls") == [("small", "timed out"), ("small", "done")]
     first, second = (end for end in run.ends if end.tile == "stalls")
-    assert TIMEOUT_SECONDS <= first.ended - first.began < TIMEOUT_SECONDS + 10
+    assert TIMEOUT_SECONDS <= first.ended - first.began < TIMEOUT_SECONDS + 60
     assert first.ended <= second.began and first.pid != second.pid
     assert first.words == "was not done after 15 s and was killed"
     # Of a tile that may not have come to its peak the history is told nothing.
