@@ -157,6 +157,7 @@ def _case(chosen: random.Random, source: Source) -> Case:
         masked=way in {Way.VRT, Way.READ} and not complex_values and chosen.random() < 0.3,
         add_alpha=way is Way.VRT and source.kind in {"plain", "mask"} and not complex_values and chosen.random() < 0.15,
         remote=chosen.random() < 0.15,
+        native_vrt=by_shape and way is Way.VRT,
     )
     if way is Way.READ:
         settings = replace(settings, resampling="nearest")

@@ -10,6 +10,7 @@ import contextlib
 import gc
 import os
 import pickle
+import signal
 import traceback
 import warnings
 from collections.abc import Callable
@@ -35,13 +36,17 @@ ROWS = 512
 """Of a source that are written at once."""
 
 
-def in_child(task: Callable[[], Any]) -> Any:
-    """What `task` returns, pickled, from a fork of this process. Raises RuntimeError with its traceback."""
+def in_child(task: Callable[[], Any], limit_seconds: int | None = None) -> Any:
+    """What `task` returns, pickled, from a fork of this process; None if that ended it after `limit_seconds`.
+
+    Raises RuntimeError with the child's traceback.
+    """
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             os.close(reader)
+            signal.alarm(limit_seconds or 0)
             answer = {"value": task()}
         except BaseException:  # the child must end here, whatever happens
             answer = {"error": traceback.format_exc()}
@@ -51,6 +56,8 @@ def in_child(task: Callable[[], Any]) -> Any:
     with os.fdopen(reader, "rb") as opened:
         said = opened.read()
     _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+        return None
     if not said:
         raise RuntimeError(f"a child ended with status {status} and said nothing")
     answer = pickle.loads(said)  # written by our own fork

@@ -100,7 +100,8 @@ def _warping(task: _Task) -> list[list[Term]]:
         return []
     arrays = _source_arrays(task, 2) if settings.way is Way.ARRAY else []
     if settings.way is Way.VRT and _by_blocks(task, chunk):
-        return [[_destination(task, 1.0), *_cache(task, _vrt_blocks(task, task.destination.bands)), _block(task)]]
+        cache = _cache(task, _vrt_blocks(task, task.destination.bands))
+        return [[_destination(task, 1.0), *cache, _block(task), _torn(cache[0])]]
     # reproject warps with GDALChunkAndWarpMulti when it has threads: one chunk is read while another is warped.
     flying = 2 if settings.way is not Way.VRT and settings.threads > 1 and chunk.count > 1 else 1
     cache = _cache(task)
@@ -132,8 +133,16 @@ def _masking(task: _Task) -> list[list[Term]]:
             alone = mask.kind is MaskKind.ALPHA and not task.settings.add_alpha
             others = _vrt_blocks(task, 1 if alone else task.destination.bands)
             again = [_block(task)]
+            if task.settings.add_alpha:
+                again.append(_torn(_cache(task, others)[0]))
     elif mask.kind is MaskKind.ALPHA:
-        others = task.read.count * task.header.block_width * task.header.block_height
+        # The mask of the alpha band itself has blocks of its own, and so has one made of a wider alpha.
+        wide = max(map(itemsize, task.header.dtypes)) > 1
+        others = (2 if wide else 1) * task.read.count * task.header.block_width * task.header.block_height
+    if mask.kind is MaskKind.ALPHA and max(map(itemsize, task.header.dtypes)) > 1:
+        # GDAL makes bytes of a wider alpha band (GDALRescaledAlphaBand), block by block at full resolution.
+        times = max(window.decimation for window in task.windows) ** 2
+        others = times * (others + task.read.touched_bytes) - task.read.touched_bytes
     held = [_destination(task, 1.0), *_cache(task, others)]
     made = Term("mask", mask.made_bytes, f"a byte a pixel and band ({mask.kind}), and what it is compared with")
     kept = Term("mask", mask.kept_bytes, f"a byte a pixel and band ({mask.kind}), as given, as boolean and inverted")
@@ -192,6 +201,12 @@ def _kept(chunk: Chunk) -> Term:
     return Term(
         "allocator", size, f"the source buffer of an earlier chunk, kept by malloc as it is below {_size(HEAP)}"
     )
+
+
+def _torn(cache: Term) -> Term:
+    """Holes between blocks of 64 KiB, which come from the heap, and the buffers of their warps. Measured: an eighth to
+    a quarter of the cache (benchmarks/raster_warps.py)."""
+    return Term("allocator", cache.bytes // 4, "holes in the heap, a quarter of the block cache")
 
 
 def _block(task: _Task) -> Term:

@@ -53,7 +53,8 @@ def pixel_cost(header: Header, bands: int, destination: Destination, settings: G
 
     rasterio takes the source's alpha band as such only in a WarpedVRT: `reproject` warps it as one more band.
     """
-    working = itemsize(widest((*header.dtypes[:bands], destination.dtype)))
+    # GDAL's union of types begins with uint8, so that int8 is warped as int16.
+    working = itemsize(widest(("uint8", *header.dtypes[:bands], destination.dtype)))
     alpha = settings.way is Way.VRT and any(number <= bands for number in header.alpha_bands)
     nodata = bands / 8 if any(value is not None for value in header.nodata) else 0.0
     masked = header.dataset_mask and settings.way is not Way.ARRAY and not alpha
