@@ -23,8 +23,13 @@ from floodplain.raster.warp_chunk import VRT_BLOCK, Chunk, largest_chunk, pixel_
 FIXED = 3 * MIB // 4
 """Handles, the transformer's tables, PROJ's pages of a CRS not used before, Python's objects, what the allocator rounds
 up. Measured by benchmarks/raster_warps.py: tasks below 20 MiB hold -0.7 to 1.1 MiB more than the other terms."""
-THREAD = MIB // 4
-"""The touched part of a further thread's stack and its malloc arena. Measured by benchmarks/raster_warps.py."""
+THREAD = MIB
+"""The touched part of a further thread's stack and its malloc arena. Measured by benchmarks/raster_warps.py: 0.3 to
+2 MiB."""
+THREAD_PIXELS = 65_536
+"""Of a chunk to one thread at least: GDAL starts no more (GWKRun in alg/gdalwarpkernel.cpp)."""
+MASK_HANDLES = MIB
+"""What GDAL opens for masks. Measured by benchmarks/raster_warps.py: 0.5 to 2 MiB."""
 HEAP = 32 * MIB
 """The most that glibc's dynamic threshold for mmap becomes on 64 bits (mallopt(3), M_MMAP_THRESHOLD)."""
 CURL_CACHE = 16_384_000
@@ -151,9 +156,12 @@ def _masking(task: _Task) -> list[list[Term]]:
 
 def _always(task: _Task) -> list[Term]:
     terms = [Term("fixed", FIXED, "handles, transformer, PROJ, rounding of the allocator")]
-    if task.settings.threads > 1:
-        more = task.settings.threads - 1
+    pixels = task.chunk.width * task.chunk.height if task.chunk else 0
+    more = min(task.settings.threads, pixels // THREAD_PIXELS) - 1
+    if more > 0:
         terms.append(Term("threads", more * THREAD, f"{more} more than one, {_size(THREAD)} each"))
+    if mask_read(task.header, task.destination, task.settings).kept_bytes:
+        terms.append(Term("mask handles", MASK_HANDLES, "what GDAL opens for masks"))
     if task.settings.remote:
         fetched = task.read.touched_bytes
         cached = CURL + min(CURL_CACHE, fetched) + min(RAW_BLOCKS, fetched)
