@@ -12,7 +12,18 @@ from testbed.engine_error import EngineError
 
 from .rows import show, write
 
-NAMES = ("preview", "checks", "sizing", "odm", "service", "testbed", "raster_measured", "raster_bill", "raster_warps")
+NAMES = (
+    "preview",
+    "checks",
+    "sizing",
+    "odm",
+    "service",
+    "testbed",
+    "raster_measured",
+    "raster_bill",
+    "raster_warps",
+    "raster_headers",
+)
 """A module each."""
 OUT = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 

@@ -83,6 +83,8 @@ class _Answer:
     status: int
     body: bytes = b""
     headers: tuple[str, ...] = ()
+    length: int | None = None
+    """Said of an answer whose body is not sent: that to HEAD."""
 
 
 class _Connection(asyncio.Protocol):
@@ -115,7 +117,13 @@ class _Connection(asyncio.Protocol):
         answer = self._answer(method, path, headers.get("range"))
         body = b"" if method == "HEAD" else answer.body
         self._write_log(Request(method, path, headers.get("range"), answer.status, len(body)))
-        reply = [f"HTTP/1.1 {answer.status} -", f"Content-Length: {len(answer.body)}", *answer.headers, "", ""]
+        reply = [
+            f"HTTP/1.1 {answer.status} -",
+            f"Content-Length: {len(answer.body) if answer.length is None else answer.length}",
+            *answer.headers,
+            "",
+            "",
+        ]
         message = "\r\n".join(reply).encode("latin-1") + body
         slow = re.search(r"/slow-([\d.]+)/", path)
         if slow:
@@ -144,6 +152,8 @@ class _Connection(asyncio.Protocol):
             return _Answer(404)
         cut = re.search(r"/cut-(\d+)/", path)
         size = min(file.stat().st_size, int(cut[1])) if cut else file.stat().st_size
+        if method == "HEAD":
+            return _Answer(200, b"", ("Accept-Ranges: bytes",), size)
         return _ranged(file, size, None if "/no-ranges/" in path else wanted)
 
 
