@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
-from prefect.deployments.runner import EntrypointType
+from prefect.deployments.runner import RunnerDeployment
+from prefect.types.entrypoint import EntrypointType
 
 from mosaic.flows import build_tiles
 from mosaic.settings import BIG, SLOTS, SMALL
@@ -23,6 +24,7 @@ def deploy() -> None:
         deployment = build_tiles.to_deployment(
             name=pool, work_pool_name=pool, entrypoint_type=EntrypointType.MODULE_PATH
         )
+        assert isinstance(deployment, RunnerDeployment)  # a coroutine only where an event loop runs
         deployment.apply()
 
 

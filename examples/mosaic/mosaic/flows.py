@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 
 from prefect import flow, get_run_logger, task
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun
 from prefect.deployments import run_deployment
 from prefect.futures import wait
 from prefect.task_runners import ThreadPoolTaskRunner
@@ -29,6 +30,11 @@ from mosaic.tiles import Tile
 POLL_SECONDS = 0.5
 WAIT_SECONDS = 3600.0
 """For all tiles of a pool: a pool without a worker must not be waited for without end."""
+
+# A flow run is one slot. The pool's limit says how many flow runs there are at once.
+# Any: Prefect's types of runners and of flows do not fit each other.
+ONE_SLOT: Any = ThreadPoolTaskRunner(max_workers=1)
+HEADERS_AT_ONCE: Any = ThreadPoolTaskRunner(max_workers=4)
 
 
 class TileFailedError(RuntimeError):
@@ -67,8 +73,7 @@ def try_tile(route: dict[str, Any], folder: str, run: str, timeout_seconds: floa
         raise TileFailedError(end)
 
 
-# One thread: a flow run is one slot. The pool's limit says how many flow runs there are at once.
-@flow(name="build-tiles", task_runner=ThreadPoolTaskRunner(max_workers=1))
+@flow(name="build-tiles", task_runner=ONE_SLOT)
 def build_tiles(routes: list[dict[str, Any]], folder: str, run: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
     """Every tile of the list, one after the other; fails after the last if any failed."""
     futures = [
@@ -89,7 +94,7 @@ def route_one(tile: Tile) -> Route:
     return route_tile(tile)
 
 
-@flow(name="mosaic", task_runner=ThreadPoolTaskRunner(max_workers=4))
+@flow(name="mosaic", task_runner=HEADERS_AT_ONCE)
 def mosaic(
     tiles: list[Tile], folder: str, timeout_seconds: float = TIMEOUT_SECONDS, everything_to: str | None = None
 ) -> Outcome:
@@ -133,19 +138,17 @@ def _build(routes: Sequence[Route], folder: str, run: str, timeout_seconds: floa
     big = [route for route in routes if route.place is Place.BIG]
     # Starting a flow run takes seconds: small tiles share some. A big tile has one to itself.
     lots = [(SMALL, lot) for lot in batches(small, SLOTS[SMALL])] + [(BIG, [route]) for route in big]
-    started = [
-        run_deployment(
-            f"build-tiles/{pool}",
-            parameters={
-                "routes": [route.model_dump(mode="json") for route in lot],
-                "folder": folder,
-                "run": run,
-                "timeout_seconds": timeout_seconds,
-            },
-            timeout=0,
-        ).id
-        for pool, lot in lots
-    ]
+    started = []
+    for pool, lot in lots:
+        parameters = {
+            "routes": [route.model_dump(mode="json") for route in lot],
+            "folder": folder,
+            "run": run,
+            "timeout_seconds": timeout_seconds,
+        }
+        flow_run = run_deployment(f"build-tiles/{pool}", parameters=parameters, timeout=0)
+        assert isinstance(flow_run, FlowRun)  # a coroutine only where an event loop runs
+        started.append(flow_run.id)
     _wait_for(started)
 
 
