@@ -95,11 +95,13 @@ def _size_of_window(
     _, _, across, down = window
     if not (across > 0 and down > 0 and all(abs(number) < 1e12 for number in window)):
         raise RuleError(
-            "holds no pixels", "write column, row, width, height, in pixels of full resolution", ("window",), window
+            f"window {window} holds no pixels",
+            "write column, row, width, height, in pixels of full resolution",
+            value=window,
         )
     for name, size in (("width", width), ("height", height)):
         if size is not None and size < 1:
-            raise RuleError(f"a {name} of {size} pixels holds nothing", "write 1 or more", (name,), size)
+            raise RuleError(f"a {name} of {size} pixels holds nothing", "write 1 or more", value=size)
     if width is None and height is None:
         return max(1, round(across)), max(1, round(down))
     # One side given: pixels stay square.

@@ -58,7 +58,7 @@ def complete(target: Target, header: Header) -> Grid:
     geographic = crs is not None and bool(read_crs(crs).is_geographic)
     for name, size in (("width", target.width), ("height", target.height)):
         if size is not None and size < 1:
-            raise RuleError(f"a {name} of {size} pixels holds nothing", "write 1 or more", (name,), size)
+            raise RuleError(f"a {name} of {size} pixels holds nothing", "write 1 or more", value=size)
     bounds = native_grid(header, crs)[2] if target.bounds is None else target.bounds
     _check_bounds(bounds, geographic)
     native_width, native_height = native_size(header, crs, bounds)
@@ -119,29 +119,28 @@ def _check_transform(header: Header) -> None:
     a, b, _, d, e, _ = header.transform
     if not all(math.isfinite(number) for number in header.transform) or a * e - b * d == 0:
         raise RuleError(
-            "the raster's transform cannot be inverted",
+            f"the raster's transform {header.transform} cannot be inverted",
             "write a transform into the raster (rio edit-info --transform)",
-            ("transform",),
-            header.transform,
         )
 
 
 def _check_bounds(bounds: Bounds, geographic: bool) -> None:
     left, bottom, right, top = bounds
     if not all(math.isfinite(number) for number in bounds):
-        raise RuleError("hold a number that is not finite", "write left, bottom, right, top", ("bounds",), bounds)
-    if bottom >= top:
         raise RuleError(
-            "have their bottom at or above their top", "write left, bottom, right, top", ("bounds",), bounds
+            f"bounds {bounds} hold a number that is not finite", "write left, bottom, right, top", value=bounds
         )
+    if bottom >= top:
+        raise RuleError("have their bottom at or above their top", "write left, bottom, right, top", value=bounds)
     if left == right or (left > right and not geographic):
         raise RuleError(
-            "have their left at or beyond their right",
+            f"bounds {bounds} have their left at or beyond their right",
             "write left, bottom, right, top; only in a geographic CRS may left be above right, across the antimeridian",
-            ("bounds",),
-            bounds,
+            value=bounds,
         )
     if geographic and not -90 <= bottom < top <= 90:
         raise RuleError(
-            "hold latitudes beyond the poles", "write left, bottom, right, top in degrees", ("bounds",), bounds
+            f"bounds {bounds} hold latitudes beyond the poles",
+            "write left, bottom, right, top in degrees",
+            value=bounds,
         )
