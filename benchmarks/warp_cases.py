@@ -35,9 +35,11 @@ PLACES = (
     Place("EPSG:3413", -900_000, -800_000, 50, ("EPSG:3857", "EPSG:4326", "EPSG:32626")),
     Place("EPSG:4326", -40.0, 72.0, 0.0005, ("EPSG:3413", "EPSG:3857")),
 )
-BANDS = (("uint8", 1), ("uint8", 3), ("uint8", 3), ("uint16", 4), ("int16", 1), ("uint16", 13), ("float32", 1))
-BANDS += (("float32", 4), ("float64", 1), ("float64", 3), ("int32", 2), ("uint32", 1), ("complex64", 1), ("uint8", 13))
-BANDS += (("complex_int16", 1), ("complex128", 1), ("int8", 2), ("uint16", 1))
+BANDS = (
+    *(("uint8", 1), ("uint8", 3), ("uint8", 3), ("uint8", 13), ("int8", 2), ("uint16", 1), ("uint16", 4)),
+    *(("uint16", 13), ("int16", 1), ("uint32", 1), ("int32", 2), ("float32", 1), ("float32", 4), ("float64", 1)),
+    *(("float64", 3), ("complex_int16", 1), ("complex64", 1), ("complex128", 1)),
+)
 KERNELS = ("nearest", "bilinear", "cubic", "cubic_spline", "lanczos", "average", "mode")
 COMPLEX_KERNELS = ("nearest", "bilinear", "cubic", "lanczos")
 

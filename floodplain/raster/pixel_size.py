@@ -65,7 +65,7 @@ def _union(one: str, other: str) -> str:
     if one == other:
         return one
     if _is_complex(one) or _is_complex(other):
-        return _complex_over(_real(_union(_part(one), _part(other))))
+        return _complex_over(_union(_part(one), _part(other)))
     if one.startswith("float") or other.startswith("float"):
         return _float_over(one, other)
     return _integer_over(one, other)
@@ -78,10 +78,6 @@ def _is_complex(dtype: str) -> bool:
 def _part(dtype: str) -> str:
     """The type of the real part."""
     return {"complex_int16": "int16", "complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
-
-
-def _real(dtype: str) -> str:
-    return dtype
 
 
 def _complex_over(part: str) -> str:
