@@ -160,10 +160,19 @@ def test_14_a_worker_has_a_baseline_and_a_cache_for_each_process() -> None:
 ELSEWHERE = {
     6: ("tests/floodplain/raster/test_model_measured.py", "test_of_153_measured_warps_none_is_below_08"),
     9: ("tests/floodplain/raster/test_read_header_http.py", "test_a_cog_takes_a_head_and_one_range"),
-    10: ("examples/mosaic/tests/test_flow.py", ""),
-    11: ("examples/mosaic/tests/test_flow.py", ""),
-    12: ("examples/mosaic/tests/test_flow.py", ""),
-    15: ("examples/mosaic/tests/test_flow.py", ""),
+    10: ("examples/mosaic/tests/test_two_pools.py", "test_the_largest_tile_ran_alone_in_the_big_pool"),
+    11: (
+        "examples/mosaic/tests/test_faults.py",
+        "test_a_tile_that_fails_every_time_fails_the_flow_by_its_name_when_all_others_have_ended",
+    ),
+    12: (
+        "examples/mosaic/tests/test_two_pools.py",
+        "test_every_tile_that_a_raster_covers_was_built_once_in_the_pool_of_its_estimate",
+    ),
+    15: (
+        "examples/mosaic/tests/test_faults.py",
+        "test_a_tile_that_hangs_in_native_code_is_killed_when_its_time_is_over_and_tried_again",
+    ),
 }
 """Shown where more than arithmetic runs: an HTTP server, Prefect."""
 
