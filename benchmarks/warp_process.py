@@ -83,17 +83,20 @@ def marginal_peak(case: Case, path: str, grid: Grid) -> int:
 
 
 def warm_up() -> None:
-    """One small warp by each way, so that libraries and PROJ's database are in memory."""
+    """One small warp by each way, with nodata and a mask, so that libraries and PROJ's database are in memory."""
     values = numpy.ones((1, 64, 64), "uint8")
-    grid = {"dst_transform": from_origin(1_669_792, 100, 10, 10), "dst_crs": "EPSG:3857"}
+    grid: dict[str, Any] = {"dst_transform": from_origin(1_669_792, 100, 10, 10), "dst_crs": "EPSG:3857"}
     with rasterio.MemoryFile() as file:
         profile = {"driver": "GTiff", "width": 64, "height": 64, "count": 1, "dtype": "uint8", "crs": "EPSG:32633"}
-        with file.open(transform=from_origin(500_000, 640, 10, 10), **profile) as made:
+        with file.open(transform=from_origin(500_000, 640, 10, 10), nodata=0, **profile) as made:
             made.write(values)
         with file.open() as source:
             with WarpedVRT(source, crs="EPSG:3857", resampling=Resampling.cubic) as warped:
                 warped.read(masked=True)
-            reproject(rasterio.band(source, 1), numpy.zeros((1, 64, 64), "uint8"), resampling=Resampling.cubic, **grid)
+            grid |= {"resampling": Resampling.cubic}
+            reproject(rasterio.band(source, 1), numpy.zeros((1, 64, 64), "uint8"), **grid)
+            place = {"src_transform": source.transform, "src_crs": source.crs, "src_nodata": source.nodata}
+            reproject(source.read(masked=True).data, numpy.zeros((1, 64, 64), "uint8"), **place, **grid)
 
 
 def run(case: Case, path: str, grid: Grid) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from floodplain.quantity import KIB, MIB
 from floodplain.raster.block_cache import Blocks, blocks
 from floodplain.raster.header import Header
 from floodplain.raster.mask_read import MaskKind, mask_read
-from floodplain.raster.pixel_size import itemsize
+from floodplain.raster.pixel_size import array_dtype, itemsize
 from floodplain.raster.task import Destination, GdalSettings, SourceWindow, Way
 from floodplain.raster.terms import Estimate, Term
 from floodplain.raster.warp_chunk import VRT_BLOCK, Chunk, largest_chunk, pixel_cost, vrt_block
@@ -23,9 +23,9 @@ from floodplain.raster.warp_chunk import VRT_BLOCK, Chunk, largest_chunk, pixel_
 FIXED = 3 * MIB // 4
 """Handles, the transformer's tables, PROJ's pages of a CRS not used before, Python's objects, what the allocator rounds
 up. Measured by benchmarks/raster_warps.py: tasks below 20 MiB hold -0.7 to 1.1 MiB more than the other terms."""
-THREAD = MIB
-"""The touched part of a further thread's stack and its malloc arena. Measured by benchmarks/raster_warps.py: 0.3 to
-2 MiB."""
+THREAD = 2 * MIB
+"""Of a further thread: its own clone of the transformer with a PROJ context, the touched part of its stack, a malloc
+arena. Measured by benchmarks/raster_warps.py: 0.3 to 2.5 MiB."""
 THREAD_PIXELS = 65_536
 """Of a chunk to one thread at least: GDAL starts no more (GWKRun in alg/gdalwarpkernel.cpp)."""
 MASK_HANDLES = MIB
@@ -73,6 +73,7 @@ def estimate_task(
     `windows` have the resampling's halo already; `source_bands` where not all bands are read, the first ones. Raises
     RuleError for an unknown dtype or resampling.
     """
+    destination = replace(destination, dtype=array_dtype(destination.dtype))
     bands = min(header.bands, header.bands if source_bands is None else source_bands)
     chunk = None
     if settings.way is not Way.READ:
@@ -190,7 +191,7 @@ def _cache(task: _Task, others: int = 0) -> list[Term]:
 
 def _source_arrays(task: _Task, copies: int) -> list[Term]:
     pixels = sum(window.pixels for window in task.windows)
-    size = pixels * sum(itemsize(dtype) for dtype in task.header.dtypes[: task.bands])
+    size = pixels * sum(itemsize(array_dtype(dtype)) for dtype in task.header.dtypes[: task.bands])
     why = f"{pixels} px x {task.bands} bands"
     return [Term("source array", copies * size, why if copies == 1 else f"{why}, and rasterio's copy of it for GDAL")]
 

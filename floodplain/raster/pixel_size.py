@@ -37,6 +37,11 @@ def itemsize(dtype: str) -> int:
     return _BYTES[_known(dtype)]
 
 
+def array_dtype(dtype: str) -> str:
+    """The type of an array that rasterio reads such a band into: `complex_int16` becomes `complex64`, twice as wide."""
+    return "complex64" if dtype == "complex_int16" else dtype
+
+
 def widest(dtypes: Iterable[str]) -> str:
     """The type in which GDAL warps bands of these types together: the narrowest that holds the values of all.
 
