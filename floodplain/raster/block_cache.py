@@ -46,19 +46,26 @@ def blocks(
     dtypes = header.dtypes if header.pixel_interleaved else header.dtypes[:bands]
     pixel = sum(itemsize(dtype) for dtype in dtypes)
     mask = 1 if with_mask else 0
-    positions = sum(_positions(header, window, halo) for window in windows)
-    block = header.block_width * header.block_height
+    positions, pixels, block = 0, 0, 0
+    for window in windows:
+        width, height = _block_of(header, window)
+        found = _side(window.column, window.width, width, window.level_width, halo)
+        found *= _side(window.row, window.height, height, window.level_height, halo)
+        positions, pixels, block = positions + found, pixels + found * width * height, max(block, width * height)
     together = header.pixel_interleaved and header.bands > 1
     one = block * (pixel if header.pixel_interleaved else max(map(itemsize, dtypes)))
     # Bands interleaved by pixel are decoded together and then parted; a lone band is decoded where it is cached.
     # A codec's input is taken as half of what it gives; the pages of a buffer that are not used take no memory.
     buffers = (one if together else 0) + (one // 2 if header.compression else 0) + (2 * block if with_mask else 0)
-    return Blocks(positions * block * (pixel + mask), one, buffers, positions)
+    return Blocks(pixels * (pixel + mask), one, buffers, positions)
 
 
-def _positions(header: Header, window: SourceWindow, halo: int) -> int:
-    across = _side(window.column, window.width, header.block_width, window.level_width, halo)
-    return across * _side(window.row, window.height, header.block_height, window.level_height, halo)
+def _block_of(header: Header, window: SourceWindow) -> tuple[int, int]:
+    """The header tells blocks of full resolution. Those of an overview are taken to be as large, but not larger than
+    the overview: strips are as wide as the level."""
+    if window.decimation == 1:
+        return header.block_width, header.block_height
+    return min(header.block_width, window.level_width), min(header.block_height, window.level_height)
 
 
 def _side(start: int, length: int, block: int, whole: int, halo: int) -> int:

@@ -150,6 +150,8 @@ def _masking(task: _Task) -> list[list[Term]]:
         times = max(window.decimation for window in task.windows) ** 2
         others = times * (others + task.read.touched_bytes) - task.read.touched_bytes
     held = [_destination(task, 1.0), *_cache(task, others)]
+    if task.chunk is not None and task.chunk.count > 1:
+        held.append(_kept(task.chunk))
     made = Term("mask", mask.made_bytes, f"a byte a pixel and band ({mask.kind}), and what it is compared with")
     kept = Term("mask", mask.kept_bytes, f"a byte a pixel and band ({mask.kind}), as given, as boolean and inverted")
     return [[*held, *again, made], [*held, kept]]
@@ -164,7 +166,8 @@ def _always(task: _Task) -> list[Term]:
     if mask_read(task.header, task.destination, task.settings).kept_bytes:
         terms.append(Term("mask handles", MASK_HANDLES, "what GDAL opens for masks"))
     if task.settings.remote:
-        fetched = task.read.touched_bytes
+        # As decoding takes it: a codec halves.
+        fetched = task.read.touched_bytes // (2 if task.header.compression else 1)
         cached = CURL + min(CURL_CACHE, fetched) + min(RAW_BLOCKS, fetched)
         why = (
             f"libcurl {_size(CURL)}, parts fetched, at most {_size(CURL_CACHE)}, raw blocks at most {_size(RAW_BLOCKS)}"
