@@ -17,6 +17,10 @@ SLACK_PIXELS = 4
 and rounds outwards. Measured by benchmarks/raster_warps.py: with 1 some windows touched one block more."""
 
 
+OVERVIEW_TILE = 128
+"""GDAL_TIFF_OVR_BLOCKSIZE, where the raster itself has no tiles."""
+
+
 @dataclass(frozen=True)
 class Blocks:
     """Blocks of a source that a task touches."""
@@ -61,11 +65,11 @@ def blocks(
 
 
 def _block_of(header: Header, window: SourceWindow) -> tuple[int, int]:
-    """The header tells blocks of full resolution. Those of an overview are taken to be as large, but not larger than
-    the overview: strips are as wide as the level."""
-    if window.decimation == 1:
-        return header.block_width, header.block_height
-    return min(header.block_width, window.level_width), min(header.block_height, window.level_height)
+    """The header tells blocks of full resolution. GDAL makes overviews of tiled rasters in tiles as large (a small
+    level is one padded tile), those of rasters in strips in tiles of OVERVIEW_TILE."""
+    if window.decimation > 1 and header.block_width == header.width:
+        return OVERVIEW_TILE, OVERVIEW_TILE
+    return header.block_width, header.block_height
 
 
 def _side(start: int, length: int, block: int, whole: int, halo: int) -> int:
