@@ -59,6 +59,19 @@ def test_a_strip_is_as_wide_as_the_raster() -> None:
     assert blocks(strips, [window], 3, with_mask=False, halo=0).touched_bytes == 8192 * 16 * 3
 
 
+def test_an_overview_is_tiled_as_its_raster_and_in_tiles_of_128_where_that_has_strips() -> None:
+    level = SourceWindow(0, 0, 100, 100, 8, 1024, 1024)
+    strips = replace(RGB, block_width=8192, block_height=16)
+    found = [blocks(header, [level], 3, with_mask=False).touched_bytes for header in (RGB, strips)]
+    assert found == [512 * 512 * 3, 128 * 128 * 3]
+
+
+def test_complex_int16_is_read_into_pixels_of_8_bytes() -> None:
+    header = replace(RGB, dtypes=("complex_int16",), nodata=(None,))
+    to = Destination(4096, 4096, 1, "complex_int16")
+    assert sizes(estimate_task(header, [WINDOW], to, replace(BIG, way=Way.READ)))["destination"] == 128
+
+
 def test_bands_apart_are_read_alone_and_bands_together_are_read_together() -> None:
     def touched(together: bool) -> int:
         header = replace(RGB, pixel_interleaved=together)

@@ -35,8 +35,9 @@ def rows() -> list[dict[str, str]]:
 def estimate_mib(row: dict[str, str]) -> float:
     dtype, bands, nodata, alpha = KINDS[row["kind"]]
     place = (10.0, 0.0, 0.0, 0.0, -10.0, 0.0)
-    blocks = {"block_width": 512, "block_height": 512}
-    header = Header(SIDE, SIDE, place, "EPSG:32633", (dtype,) * bands, (nodata,) * bands, alpha, **blocks)
+    header = Header(
+        SIDE, SIDE, place, "EPSG:32633", (dtype,) * bands, (nodata,) * bands, alpha, block_width=512, block_height=512
+    )
     settings = GdalSettings(
         cache_bytes=int(row["gdal_cachemax_mib"]) * MIB,
         warp_memory_bytes=int(row["warp_mem_limit_mib"]) * MIB,
