@@ -202,7 +202,7 @@ class WorkersArgs(TypedDict):
     scratch: NotRequired[str]
     """Disk of each worker at `/scratch`, for temporary files. Default `10Gi`."""
     baseline: NotRequired[str]
-    """Memory of one process that has warmed up and runs no task. Default `67Mi`: Python with rasterio."""
+    """Memory of one process that has warmed up and runs no task. Default `104Mi`: Python, rasterio, floodplain."""
     agent: NotRequired[str]
     """Memory of what else runs in a worker: the engine's agent, the parent of a process pool. Default `0`."""
     headroom: NotRequired[float]

@@ -6,6 +6,7 @@ from typing import Any
 
 from floodplain import quantity
 from floodplain.quantity import GIB, MIB
+from floodplain.raster.two_pools import TwoPools
 
 from .worker_choices import Drains
 from .worker_members import BigWorkers, Members
@@ -138,6 +139,12 @@ def _container(workers: Workers, pool: str, own: Members) -> dict[str, Any]:
     return container | {key: value for key, value in given.items() if value}
 
 
+def slot_limit_bytes(pools: TwoPools, pool: str) -> int:
+    """What the process of a task comes to when the task has all of its budget: `measured(slot_limit_bytes=...)`."""
+    budget = pools.slot_budget_bytes if pool == SMALL else pools.big_budget_bytes
+    return pools.baseline_bytes + pools.cache_bytes + budget
+
+
 def environment(workers: Workers, pool: str) -> dict[str, str]:
     """What a worker's processes read: GDAL's and glibc's settings, its pool and budgets, then what the user gives.
 
@@ -149,6 +156,7 @@ def environment(workers: Workers, pool: str) -> dict[str, str]:
         "SLOTS": pools.slots if pool == SMALL else 1,
         "PROCESSES": pools.processes if pool == SMALL else 1,
         "SLOT_BUDGET_BYTES": pools.slot_budget_bytes,
+        "SLOT_LIMIT_BYTES": slot_limit_bytes(pools, pool),
         "THRESHOLD_BYTES": pools.threshold_bytes,
         "BIG_BUDGET_BYTES": pools.big_budget_bytes,
     }

@@ -51,7 +51,7 @@ class Workers(RuledSettings):
     run_as_user: int = Field(default=65532, ge=1, le=2**31 - 1)
     read_only_root: bool = True
     scratch: BytesText = "10Gi"
-    baseline: BytesText = "67Mi"
+    baseline: BytesText = "104Mi"
     agent: BytesText = "0"
     headroom: float = Field(default=1.3, ge=1, le=10)
     gdal: WorkerGdal = WorkerGdal()
@@ -98,7 +98,7 @@ class Workers(RuledSettings):
     @rule("baseline")
     def _a_process_takes_memory(self) -> Iterator[RuleError]:
         if quantity.to_bytes(self.baseline) < quantity.MIB:
-            yield RuleError("is less than 1 MiB", "write it with its unit, such as 67Mi", ("baseline",), self.baseline)
+            yield RuleError("is less than 1 MiB", "write it with its unit, such as 104Mi", ("baseline",), self.baseline)
 
     @rule("name", "namespace", "make_namespace")
     def _the_namespace_can_be_made(self) -> Iterator[RuleError]:

@@ -42,31 +42,31 @@ FIGURES: list[tuple[Any, list[str]]] = [
     (
         {"small": {"threshold": "2Gi"}},
         [
-            "small.threshold: '2Gi' is above the slot budget of 949.6 MiB: a task just below it would not fit its"
-            " slot; write at most 995753984, better half of it, 497876992"
+            "small.threshold: '2Gi' is above the slot budget of 945 MiB: a task just below it would not fit its"
+            " slot; write at most 990904320, better half of it, 495452160"
         ],
     ),
     (
         {"small": {"memory": "90Mi"}},
         [
-            "small.memory: '90Mi' leaves nothing for tasks: 99 MiB = 1 x (baseline 83 MiB + cache 16 MiB) are"
+            "small.memory: '90Mi' leaves nothing for tasks: 136 MiB = 1 x (baseline 120 MiB + cache 16 MiB) are"
             " taken before the first; raise it, or have fewer processes or a smaller cache"
         ],
     ),
     (
         {"small": {"memory": "512Mi", "processes": 8}},
         [
-            "small.memory: '512Mi' leaves nothing for tasks: 792 MiB = 8 x (baseline 83 MiB + cache 16 MiB) are"
+            "small.memory: '512Mi' leaves nothing for tasks: 1,088 MiB = 8 x (baseline 120 MiB + cache 16 MiB) are"
             " taken before the first; raise it, or have fewer processes or a smaller cache"
         ],
     ),
     (
         {"big": {"memory": "100Mi"}},
-        ["big.memory: '100Mi' leaves nothing for a task after baseline, cache and agent; raise it above 595 MiB"],
+        ["big.memory: '100Mi' leaves nothing for a task after baseline, cache and agent; raise it above 632 MiB"],
     ),
     (
         {"big": {"memory": "512Mi"}},
-        ["big.memory: '512Mi' leaves nothing for a task after baseline, cache and agent; raise it above 595 MiB"],
+        ["big.memory: '512Mi' leaves nothing for a task after baseline, cache and agent; raise it above 632 MiB"],
     ),
     (
         {"small": {"processes": 16}},
@@ -84,7 +84,7 @@ FIGURES: list[tuple[Any, list[str]]] = [
         {"big": {"memory": None, "task_peak": "0"}},
         ["big.taskPeak: '0' is less than 1 MiB; write what a task holds, with its unit"],
     ),
-    ({"baseline": "67"}, ["baseline: '67' is less than 1 MiB; write it with its unit, such as 67Mi"]),
+    ({"baseline": "67"}, ["baseline: '67' is less than 1 MiB; write it with its unit, such as 104Mi"]),
     (
         {"big": {"replicas": 2}},
         [
@@ -352,7 +352,7 @@ def pools(changes: Any) -> Any:
 
 
 def test_by_default_all_caches_of_a_small_worker_are_a_sixteenth_of_it_within_bounds() -> None:
-    cases = {("8Gi", 1): 512, ("8Gi", 8): 64, ("2Gi", 1): 128, ("4Gi", 8): 32, ("1Gi", 8): 16, ("64Gi", 1): 512}
+    cases = {("8Gi", 1): 512, ("8Gi", 8): 64, ("2Gi", 1): 128, ("4Gi", 8): 32, ("2Gi", 8): 16, ("64Gi", 1): 512}
     found = {
         (memory, processes): pools({"small": {"memory": memory, "processes": processes}}).cache_bytes // MIB
         for memory, processes in cases
@@ -362,12 +362,12 @@ def test_by_default_all_caches_of_a_small_worker_are_a_sixteenth_of_it_within_bo
 
 def test_limits_follow_from_the_peak_of_a_task_by_the_worker_formula() -> None:
     made = pools({"small": {"memory": None, "task_peak": "420Mi"}, "big": {"memory": None, "task_peak": "6Gi"}})
-    # (83 + 8 x 420 x 1.3) / 15 = 296.7: the cache is a sixteenth of what is then the limit.
-    assert made.cache_bytes == 296 * MIB
-    small = worker_memory(420 * MIB, slots=8, baseline_bytes=83 * MIB, cache_bytes=296 * MIB)
-    big = worker_memory(6 * GIB, slots=1, baseline_bytes=83 * MIB, cache_bytes=296 * MIB)
+    # (120 + 8 x 420 x 1.3) / 15 = 299.2: the cache is a sixteenth of what is then the limit.
+    assert made.cache_bytes == 299 * MIB
+    small = worker_memory(420 * MIB, slots=8, baseline_bytes=120 * MIB, cache_bytes=299 * MIB)
+    big = worker_memory(6 * GIB, slots=1, baseline_bytes=120 * MIB, cache_bytes=299 * MIB)
     assert (made.small_limit_bytes, made.big_limit_bytes) == (small.limit_bytes, big.limit_bytes)
-    assert made.small_limit_bytes == 4747 * MIB
+    assert made.small_limit_bytes == 4787 * MIB
     assert made.slot_budget_bytes == 546 * MIB
     assert made.threshold_bytes == 273 * MIB
 

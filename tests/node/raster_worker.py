@@ -18,17 +18,9 @@ from floodplain.raster.raster_warm_up import warm_up_raster
 
 POOL = os.environ["FLOODPLAIN_RASTER_POOL"]
 SLOTS = int(os.environ["FLOODPLAIN_RASTER_SLOTS"])
-BUDGET = int(os.environ["FLOODPLAIN_RASTER_SLOT_BUDGET_BYTES"])
+SLOT_LIMIT = int(os.environ["FLOODPLAIN_RASTER_SLOT_LIMIT_BYTES"])
 QUEUE = Path("/queue") / POOL
 HISTORY = Path("/scratch/peaks.jsonl")
-
-
-def slot_limit_bytes() -> int:
-    """What the process may come to by one task, while the other slots hold no more than their budgets."""
-    group = own_cgroup()
-    limit = group.limit_bytes() if group else None
-    assert limit is not None
-    return limit - (SLOTS - 1) * BUDGET
 
 
 def warp(path: str) -> int:
@@ -77,9 +69,11 @@ def main() -> None:
     begun = time.monotonic()
     # Closes what an earlier container of this pod left open: a killed task is in the history from here on.
     start_worker(history=HISTORY, warm_up=warm_up_raster)
-    limit = slot_limit_bytes()
-    print(f"{POOL}: {SLOTS} slots of {BUDGET} bytes, ready after {time.monotonic() - begun:.1f} s", flush=True)
-    threads = [threading.Thread(target=work, args=(limit,)) for _ in range(SLOTS)]
+    print(
+        f"{POOL}: {SLOTS} slots, {SLOT_LIMIT} bytes with one task, ready after {time.monotonic() - begun:.1f} s",
+        flush=True,
+    )
+    threads = [threading.Thread(target=work, args=(SLOT_LIMIT,)) for _ in range(SLOTS)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -256,7 +256,7 @@ def test_a_tile_over_its_slot_dies_in_a_small_worker_which_starts_again_and_note
     done = Record.model_validate(queue.done(SMALL, "ordinary")["record"])
     wait_until("the killed tile is noted", partial(_history, machine, victim), timeout_seconds=SECONDS, pause_seconds=1)
     (noted,) = (record for record in _history(machine, victim) if record.layer == "dem")
-    limit = pools.small_limit_bytes - pools.slot_budget_bytes
+    limit = pools.baseline_bytes + pools.cache_bytes + pools.slot_budget_bytes
     assert (noted.outcome, noted.method, noted.censored) == (Outcome.KILLED, Method.NONE, True)
     assert (noted.task, noted.estimate_bytes) == ("misrouted", large.estimate_bytes)
     assert (noted.peak_bytes, noted.slot_limit_bytes) == (limit, limit)

@@ -143,8 +143,8 @@ def test_a_stack_with_raster_workers_asks_for_this_beside_the_rest(edited: Any, 
         assert "floodplain:workerPools[0]" in "".join(figures[:2])
         assert [line.partition(" ")[2].strip() for line in figures if line][1:5] == [
             "1 to 20 workers of 8 GiB with 8 slots",
-            "1 worker of 7.9 GiB with 1 slot",
-            "a slot holds 877 MiB; above 438.5 MiB a task goes big, above 7,988 MiB nowhere",
+            "1 worker of 8.0 GiB with 1 slot",
+            "a slot holds 840 MiB; above 420 MiB a task goes big, above 7,988 MiB nowhere",
             "GDAL_CACHEMAX 64MB for each process",
         ]
 

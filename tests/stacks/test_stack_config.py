@@ -245,8 +245,8 @@ RULES: list[tuple[dict[str, Any], list[str]]] = [
             " tasks run one after the other; remove it",
             "floodplain:workerPools[0].gdal.cache: 512 has no unit: GDAL reads it as 536,870,912 bytes, and Kubernetes"
             " and rasterio.Env as 512; write the unit, such as 512Mi",
-            "floodplain:workerPools[1].small.threshold: '1Gi' is above the slot budget of 949.6 MiB: a task just below"
-            " it would not fit its slot; write at most 995753984, better half of it, 497876992",
+            "floodplain:workerPools[1].small.threshold: '1Gi' is above the slot budget of 945 MiB: a task just below"
+            " it would not fit its slot; write at most 990904320, better half of it, 495452160",
         ],
     ),
 ]
