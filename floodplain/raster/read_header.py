@@ -101,9 +101,17 @@ def _check_place(path: str, within: str, remote: bool) -> None:
     """What GDAL would tell in words of its own, or cut: paths without a file."""
     if "\0" in path or not path.strip():
         raise RasterUnreadable(repr(path), "is not a path", "write the path or address of a raster")
-    if not remote and Path(within).is_dir():
+    if remote:
+        return
+    try:
+        place = Path(within)
+        directory, empty = place.is_dir(), place.is_file() and place.stat().st_size == 0
+    except OSError as error:
+        remedy = "run as one who may read it, and its folder"
+        raise RasterUnreadable(path, f"cannot be looked at ({error.strerror})", remedy) from error
+    if directory:
         raise RasterUnreadable(path, "is a directory", "write the path of one raster in it")
-    if not remote and Path(within).is_file() and Path(within).stat().st_size == 0:
+    if empty:
         raise RasterUnreadable(path, "is an empty file", "write the raster again: making it was broken off")
 
 

@@ -53,8 +53,8 @@ def seen() -> Iterator[Seen]:
         answer = bed.cluster.api.create(job)
         assert answer.ok, answer.message
         wait_until("the job runs", lambda: _phase(bed) == "Running", process=bed.karpenter.process, timeout_seconds=120)
-        # As in any cluster older than half a minute. Before that a pool would go without waiting for its nodes, and only
-        # the node class would wait.
+        # As in any cluster older than half a minute. Before that a pool would go without waiting for its nodes, and
+        # only the node class would wait.
         bed.cluster.wait_until_collected("nodeclaims")
         with ThreadPoolExecutor(1) as worker:
             destroy = worker.submit(bed.project.destroy)

@@ -96,8 +96,8 @@ def _warm_up() -> None:
 def test_4_a_task_smaller_than_the_largest_before_it_is_measured_all_the_same() -> None:
     """After less before of `ru_maxrss` is 0 for every task that is no new record of its process."""
     sizes = [120, 10, 60, 10]
-    started = {"initializer": start_worker, "initargs": ("allocate", None, None, _warm_up)}
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), **started) as pool:  # type: ignore[arg-type]
+    known = ("allocate", None, None, _warm_up)
+    with ProcessPoolExecutor(1, get_context("spawn"), initializer=start_worker, initargs=known) as pool:
         found = [count / MIB for count in pool.map(_allocate, sizes)]
     assert found == [pytest.approx(size, abs=4) for size in sizes]
 

@@ -30,7 +30,7 @@ def run(*arguments: str, stdin: bytes | None = None) -> Result:
     return result
 
 
-def annotations(*arguments: str, stdin: bytes | None = None) -> dict[str, str]:
+def printed(*arguments: str, stdin: bytes | None = None) -> dict[str, str]:
     result = run(*arguments, stdin=stdin)
     assert (result.exit_code, result.stderr) == (0, "")
     found: dict[str, str] = yaml.safe_load(result.stdout)["annotations"]
@@ -45,7 +45,7 @@ def line(pool: str, peak_mib: int | None, source: str = "a.tif", reason: str = "
 
 
 def test_a_raster_gets_its_estimate_with_the_baseline_and_admission_sizes_by_it(raster: str) -> None:
-    found = annotations(raster, "--tile", TILE, "--baseline", "90Mi")
+    found = printed(raster, "--tile", TILE, "--baseline", "90Mi")
     peak = -(-(estimate(raster, tile=TILE).peak_bytes + 90 * MIB) // MIB)
     assert (found["floodplain.dev/engine"], found["floodplain.dev/peak"]) == ("raster", f"{peak}Mi")
     assert found["floodplain.dev/estimate"].startswith(f"{raster}, tile {TILE}: baseline 90 MiB, ")
@@ -58,14 +58,14 @@ def test_a_raster_gets_its_estimate_with_the_baseline_and_admission_sizes_by_it(
 def test_of_several_tasks_the_largest_counts(tmp_path: Path) -> None:
     routed = tmp_path / "small.jsonl"
     routed.write_text(line("small", 10) + line("small", 30, "b.tif") + "\n" + line("skipped", None) + line("small", 20))
-    largest = annotations("--routed", str(routed))
+    largest = printed("--routed", str(routed))
     assert largest == {
         "floodplain.dev/engine": "raster",
         "floodplain.dev/peak": "97Mi",
         "floodplain.dev/estimate": "largest of 4 tasks, line 2, b.tif: baseline 67 MiB, warp chunk 30 MiB",
     }
-    assert annotations("--routed", str(routed), "--line", "1")["floodplain.dev/peak"] == "77Mi"
-    assert annotations("--routed", "-", stdin=routed.read_bytes()) == largest
+    assert printed("--routed", str(routed), "--line", "1")["floodplain.dev/peak"] == "77Mi"
+    assert printed("--routed", "-", stdin=routed.read_bytes()) == largest
 
 
 def test_a_manifest_is_printed_with_them(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_manifest_is_printed_with_them(tmp_path: Path) -> None:
         "spec": {
             "template": {
                 "spec": {"containers": [{"name": "tile"}]},
-                "metadata": {"annotations": annotations("--routed", str(routed))},
+                "metadata": {"annotations": printed("--routed", str(routed))},
             }
         },
     }

@@ -173,7 +173,7 @@ HERE
 for mib in (60, 30, 90):
     with measured("ortho") as measurement:
         kept = bytearray(b"x") * (mib * 2**20)
-        time.sleep(0.4 if mib == 30 else 0)
+        time.sleep(1.5 if mib == 30 else 0)
         del kept
     record = measurement.record
     print(record.method.value, round((record.peak_bytes - record.before_bytes) / 2**20 / 10) * 10)

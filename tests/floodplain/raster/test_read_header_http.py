@@ -119,7 +119,9 @@ def test_a_file_that_was_replaced_is_read_anew(folder: Path, server: Server) -> 
     with rasterio.open(f"{server.url}/changing.tif") as theirs:
         assert theirs.overviews(1) == []
     assert read_header(f"{server.url}/changing.tif").header.overviews == ()
-    shutil.copy(folder / "cog.tif", folder / "new.tif").replace(changing)
+    new = folder / "new.tif"
+    shutil.copy(folder / "cog.tif", new)
+    new.replace(changing)
     assert read_header(f"{server.url}/changing.tif").header.overviews == (2, 4)
 
 

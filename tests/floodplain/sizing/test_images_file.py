@@ -123,4 +123,4 @@ def test_no_line_ends_in_another_error(line: bytes) -> None:
         assert error.problems
         assert all(str(problem).startswith("line 3") for problem in error.problems)
     else:
-        assert found is None or found.images >= 1
+        assert found is None or found.image_count >= 1

@@ -256,5 +256,6 @@ def test_more_threads_never_need_less(job: dict[str, Any], one: int, other: int)
 def test_only_a_split_below_the_count_is_a_split(job: dict[str, Any]) -> None:
     workload = Workload(**job)
     part = submodel_images(workload)
-    assert 1 <= part <= workload.images
-    assert (workload.options.split or workload.images) >= workload.images or part >= (workload.options.split or 0)
+    assert 1 <= part <= workload.image_count
+    split = workload.options.split
+    assert (split or workload.image_count) >= workload.image_count or part >= (split or 0)
