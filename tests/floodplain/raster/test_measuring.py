@@ -45,8 +45,7 @@ def child(code: str, *arguments: str) -> list[str]:
 
     By way of a shell that forks: `ru_maxrss` of a program begins with what its parent held, here that of many tests.
     """
-    # Which also keeps to itself what it says of killed programs.
-    small_parent = ["sh", "-c", 'exec 3>&2 2>/dev/null; "$@" 2>&3; exit $?', "sh"]
+    small_parent = ["sh", "-c", '"$@" & wait $!', "sh"]
     answer = subprocess.run(
         [*small_parent, sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
