@@ -33,7 +33,7 @@ PoolsFile = Annotated[
 Slots = Annotated[int | None, typer.Option(help="Tasks at once in a small worker; default 8.", metavar="COUNT")]
 SmallMemory = Annotated[str | None, typer.Option(help="Limit of a small worker; default 8Gi.", metavar="SIZE")]
 BigMemory = Annotated[str | None, typer.Option(help="Limit of the big worker; default 16Gi.", metavar="SIZE")]
-Baseline = Annotated[str | None, typer.Option(help="Of a process that waits, warmed up; default 67Mi.", metavar="SIZE")]
+Baseline = Annotated[str | None, typer.Option(help="Of a warmed-up process that waits; default 104Mi.", metavar="SIZE")]
 Cache = Annotated[str | None, typer.Option(help="GDAL_CACHEMAX of a process; default 64Mi.", metavar="SIZE")]
 Processes = Annotated[int | None, typer.Option(help="Of a small worker; default 1.", metavar="COUNT")]
 Agent = Annotated[str | None, typer.Option(help="What else runs in the pod; default 0.", metavar="SIZE")]

@@ -61,10 +61,10 @@ def test_of_several_tasks_the_largest_counts(tmp_path: Path) -> None:
     largest = printed("--routed", str(routed))
     assert largest == {
         "floodplain.dev/engine": "raster",
-        "floodplain.dev/peak": "97Mi",
-        "floodplain.dev/estimate": "largest of 4 tasks, line 2, b.tif: baseline 67 MiB, warp chunk 30 MiB",
+        "floodplain.dev/peak": "134Mi",
+        "floodplain.dev/estimate": "largest of 4 tasks, line 2, b.tif: baseline 104 MiB, warp chunk 30 MiB",
     }
-    assert printed("--routed", str(routed), "--line", "1")["floodplain.dev/peak"] == "77Mi"
+    assert printed("--routed", str(routed), "--line", "1")["floodplain.dev/peak"] == "114Mi"
     assert printed("--routed", "-", stdin=routed.read_bytes()) == largest
 
 

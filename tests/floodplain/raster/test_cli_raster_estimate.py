@@ -88,7 +88,7 @@ def test_the_answer_is_the_librarys(raster: str) -> None:
     assert sum(found["terms"].values()) == wanted.peak_bytes
     assert found["why"] == {term.name: term.why for term in wanted.terms}
     assert (found["pool"], found["requests"], found["source"]) == ("small", 0, raster)
-    assert found["container_bytes"] == wanted.peak_bytes + 67 * MIB
+    assert found["container_bytes"] == wanted.peak_bytes + 104 * MIB
     assert found["reason"] == route(wanted, TwoPools(cache_bytes=256 * MIB)).reason
 
 
@@ -122,7 +122,7 @@ def test_a_task_above_the_big_pool_is_refused_with_the_number(tmp_path: Path) ->
     result = run(whole, "--window", "0,0,4096,4096", "--small-memory", "300Mi", "--big-memory", "300Mi", "--slots", "2")
     words = " ".join(result.stdout.split())
     assert result.exit_code == 1
-    assert "is above the 169 MiB that the big worker has for its one task (300 MiB less 131 MiB of baseline" in words
+    assert "is above the 132 MiB that the big worker has for its one task (300 MiB less 168 MiB of baseline" in words
 
 
 @pytest.mark.parametrize("pixels", [131_072])
@@ -156,8 +156,8 @@ def test_pools_are_those_of_the_file_and_options_go_before_it(raster: str, tmp_p
         (("--cache", "512MB"), ["--cache: '512MB' is not a quantity; write 512M (decimal) or 512Mi (binary)"]),
         (("--warp-memory", "5%"), ["--warp-memory: '5%' is not a quantity; write a number with a Kubernetes suffix,"]),
         (("--slots", "0"), ["--slots: 0 is less than one; a worker has at least one"]),
-        (("--small-memory", "100Mi"), ["--small-memory: 104857600 leaves nothing for tasks: 131 MiB = 1 x (baseline"]),
-        (("--threshold", "4Gi"), ["--threshold: 4294967296 is above the slot budget of 1,007.6 MiB: a task just"]),
+        (("--small-memory", "100Mi"), ["--small-memory: 104857600 leaves nothing for tasks: 168 MiB = 1 x (baseline"]),
+        (("--threshold", "4Gi"), ["--threshold: 4294967296 is above the slot budget of 1,003 MiB: a task just"]),
         (("--resampling", "cubik"), ["--resampling: 'cubik' is no resampling of rasterio; did you mean `cubic`?"]),
         (("--way", "vtr"), ["--way: 'vtr' is no way through GDAL; did you mean `vrt`?"]),
         (("--tile", "1/2"), ["--tile: '1/2' is not a tile; write three whole numbers, z/x/y: 14/8716/5685"]),

@@ -94,7 +94,7 @@ def test_the_cache_that_is_left_out_is_told() -> None:
 def test_the_articles_threshold_sends_a_tile_of_1499_mb_into_a_slot_of_546() -> None:
     """facts/sizing.md 3.7: by its own rule 273 MiB is the threshold, and then the tile goes to the big pool."""
     slot = 546 * MIB
-    pools = TwoPools(slots=8, small_limit_bytes=8 * slot + 131 * MIB)
+    pools = TwoPools(slots=8, small_limit_bytes=8 * slot + 168 * MIB)
     assert pools.slot_budget_bytes == slot
     assert route(1499 * MIB, pools).place is Place.BIG
 
@@ -123,8 +123,8 @@ def test_a_task_without_an_estimate_fails_or_goes_to_the_big_pool_and_has_no_siz
     big=st.integers(1, 1 << 40),
 )
 def test_no_task_ever_goes_to_a_pool_that_has_less_for_it(need: int, slots: int, slot: int, big: int) -> None:
-    small = slots * slot + 131 * MIB
-    pools = TwoPools(slots=slots, small_limit_bytes=small, big_limit_bytes=131 * MIB + slot + big)
+    small = slots * slot + 168 * MIB
+    pools = TwoPools(slots=slots, small_limit_bytes=small, big_limit_bytes=168 * MIB + slot + big)
     found = route(need, pools)
     room = {Place.SMALL: pools.slot_budget_bytes // 2, Place.BIG: pools.big_budget_bytes}
     assert need <= room.get(found.place, need)

@@ -14,10 +14,13 @@ from floodplain.raster.two_pools import TwoPools
 
 NOTHING = {"baseline_bytes": MIB, "cache_bytes": MIB}
 
+RASTERIO_ALONE = {"baseline_bytes": 67 * MIB}
+"""The baseline of the reference vector (facts/sizing.md 3.2)."""
+
 
 def refused(**settings: Any) -> list[str]:
     with pytest.raises(ProblemsError) as raised:
-        TwoPools(**settings)
+        TwoPools(**{**RASTERIO_ALONE, **settings})
     return [str(problem) for problem in raised.value.problems]
 
 
@@ -32,7 +35,7 @@ def refused(**settings: Any) -> list[str]:
     ],
 )
 def test_budgets_and_threshold_in_mib(settings: dict[str, Any], budgets: tuple[float, float, float]) -> None:
-    pools = TwoPools(**settings)
+    pools = TwoPools(**{**RASTERIO_ALONE, **settings})
     found = (pools.slot_budget_bytes, pools.threshold_bytes, pools.big_budget_bytes)
     assert tuple(count / MIB for count in found) == budgets
 
@@ -128,3 +131,8 @@ def test_every_wrong_setting_is_told_at_once() -> None:
 )
 def test_budgets_that_hold_no_task_are_refused(settings: dict[str, Any], said: list[str]) -> None:
     assert refused(**settings) == said
+
+
+def test_by_default_a_process_holds_what_one_with_floodplain_was_measured_to_hold() -> None:
+    assert TwoPools().baseline_bytes == 104 * MIB
+    assert TwoPools().fixed_bytes == (104 + 64) * MIB

@@ -52,15 +52,15 @@ def test_every_term_is_said_and_they_add_up() -> None:
     assert worker.bytes == sum(term.bytes for term in worker.terms) == 5634 * MIB
 
 
-@pytest.mark.parametrize(("processes", "mib"), [(1, 131 + 4368), (8, 8 * 131 + 4368)])
+@pytest.mark.parametrize(("processes", "mib"), [(1, 168 + 4368), (8, 8 * 168 + 4368)])
 def test_baseline_and_cache_come_once_a_process_and_without_headroom(processes: int, mib: int) -> None:
     assert worker_memory(420 * MIB, slots=8, processes=processes).bytes == mib * MIB
 
 
 def test_independent_tasks_need_less_which_is_only_told() -> None:
     worker = worker_memory(420 * MIB, slots=16, mean_bytes=160 * MIB, deviation_bytes=70 * MIB)
-    assert worker.independent_bytes == math.ceil((131 + 16 * 160 + 2.3263 * 70 * 4) * MIB)
-    assert worker.bytes == (131 + 16 * 546) * MIB
+    assert worker.independent_bytes == math.ceil((168 + 16 * 160 + 2.3263 * 70 * 4) * MIB)
+    assert worker.bytes == (168 + 16 * 546) * MIB
     assert worker_memory(420 * MIB).independent_bytes is None
 
 
@@ -86,10 +86,10 @@ def test_a_worker_holds_its_slots_and_its_pools_give_each_the_peak_with_headroom
 
 
 def test_one_process_a_slot_is_counted_with_its_own_baseline_and_cache() -> None:
-    each = {"baseline_bytes": 67 * MIB, "cache_bytes": 64 * MIB}
-    assert slots_within(8 * GIB, 546 * MIB, processes=None, **each) == 12
-    assert worker_memory(420 * MIB, slots=12, processes=12).bytes <= 8 * GIB
-    assert worker_memory(420 * MIB, slots=13, processes=13).bytes > 8 * GIB
+    each = {"baseline_bytes": 104 * MIB, "cache_bytes": 64 * MIB}
+    assert slots_within(8 * GIB, 546 * MIB, processes=None, **each) == 11
+    assert worker_memory(420 * MIB, slots=11, processes=11).bytes <= 8 * GIB
+    assert worker_memory(420 * MIB, slots=12, processes=12).bytes > 8 * GIB
     assert slots_within(100 * MIB, 546 * MIB, processes=None, **each) == 0
 
 
@@ -120,13 +120,14 @@ def test_a_worker_follows_from_a_history() -> None:
     worker = worker_memory(
         *(sized.peak.bytes,),
         slots=4,
+        baseline_bytes=67 * MIB,
         mean_bytes=sized.worker.mean_bytes,
         deviation_bytes=sized.worker.deviation_bytes,
     )
     assert sized.worker == worker
     assert sized.worker.mean_bytes == sum(one.marginal_bytes for one in history()) / 400
     big = math.ceil(131 + 199 * 1.3)
-    assert sized.pools == TwoPools(slots=4, small_limit_bytes=worker.limit_bytes, big_limit_bytes=big * MIB)
+    assert sized.pools == worker.pools(big * MIB)
     assert sized.above_threshold == sum(one.marginal_bytes > sized.pools.threshold_bytes for one in history()) / 400
 
 
@@ -150,7 +151,7 @@ def test_the_layer_with_the_largest_peaks_is_sized_for() -> None:
 def test_a_baseline_that_nobody_measured_is_said() -> None:
     at_most = Wishes(threshold_share=0.8)
     assert size_worker([record(100, baseline_bytes=0)], at_most).warnings == (
-        "no record has a baseline: 67 MiB a process are assumed; give yours with --baseline",
+        "no record has a baseline: 104 MiB a process are assumed; give yours with --baseline",
     )
     assert size_worker([record(100, baseline_bytes=90 * MIB), record(100)]).worker.baseline_bytes == 90 * MIB
 
