@@ -132,7 +132,7 @@ class AwsProviderStandIn(provider_pb2_grpc.ResourceProviderServicer):
         kind, cloud = _kind(request.urn, context), self._cloud(context)
         if self._asked(context, f"reading {request.urn}", lambda: kind.read(cloud, request.id)) is not None:
             state = plain(request.properties)
-            self._asked(context, f"deleting {request.urn}", lambda: kind.delete(cloud, request.id, state))
+            self._asked(context, f"deleting {request.urn}", lambda: _delete(kind, cloud, request.id, state))
         return empty_pb2.Empty()
 
     def _state(self, context: Any, kind: Kind, identity: str, given: Properties) -> dict[str, Any]:
@@ -153,6 +153,15 @@ class AwsProviderStandIn(provider_pb2_grpc.ResourceProviderServicer):
             return ask()
         except (BotoCoreError, ClientError, ValueError) as error:
             context.abort(grpc.StatusCode.UNKNOWN, f"{what}: {error}")
+            raise
+
+
+def _delete(kind: Kind, cloud: Account, identity: str, state: Properties) -> None:
+    """Delete it. What went away meanwhile, such as a queue's policy with its queue, is deleted, as the provider says."""
+    try:
+        kind.delete(cloud, identity, state)
+    except ClientError:
+        if kind.read(cloud, identity) is not None:
             raise
 
 
