@@ -145,10 +145,21 @@ def _masking(task: _Task) -> list[list[Term]]:
         # The mask of the alpha band itself has blocks of its own, and so has one made of a wider alpha.
         wide = max(map(itemsize, task.header.dtypes)) > 1
         others = (2 if wide else 1) * task.read.count * task.header.block_width * task.header.block_height
-    if mask.kind is MaskKind.ALPHA and max(map(itemsize, task.header.dtypes)) > 1:
-        # GDAL makes bytes of a wider alpha band (GDALRescaledAlphaBand), block by block at full resolution.
-        times = max(window.decimation for window in task.windows) ** 2
-        others = times * (others + task.read.touched_bytes) - task.read.touched_bytes
+    wide = max(map(itemsize, task.header.dtypes)) > 1
+    decimated = any(window.decimation > 1 for window in task.windows)
+    if mask.kind is MaskKind.ALPHA and decimated and (wide or task.settings.way is Way.VRT):
+        full = _full(task.windows)
+        if task.settings.way is Way.VRT:
+            # The mask is made at full resolution, in the blocks of the VRT; of a wider alpha all bands are.
+            each = task.destination.bands * itemsize(task.destination.dtype) + 1 if wide else 1
+            others = sum(_in_blocks(window, VRT_BLOCK) for window in full) * each
+        else:
+            others *= max(window.decimation for window in task.windows) ** 2
+        if wide:
+            # GDAL makes bytes of it (GDALRescaledAlphaBand), out of the source at full resolution.
+            source = blocks(task.header, full, task.bands, with_mask=False)
+            others += source.touched_bytes
+            again.append(Term("mask decoding", source.buffer_bytes, "one block of full resolution"))
     held = [_destination(task, 1.0), *_cache(task, others)]
     if task.chunk is not None and task.chunk.count > 1:
         held.append(_kept(task.chunk))
@@ -157,10 +168,32 @@ def _masking(task: _Task) -> list[list[Term]]:
     return [[*held, *again, made], [*held, kept]]
 
 
+def _full(windows: Sequence[SourceWindow]) -> tuple[SourceWindow, ...]:
+    """Windows of overviews at full resolution."""
+    return tuple(
+        SourceWindow(
+            window.column * window.decimation,
+            window.row * window.decimation,
+            *(window.width * window.decimation, window.height * window.decimation, 1),
+            *(window.level_width * window.decimation, window.level_height * window.decimation),
+        )
+        for window in windows
+    )
+
+
+def _in_blocks(window: SourceWindow, block: tuple[int, int]) -> int:
+    """Pixels of a window in whole blocks."""
+    across, down = math.ceil(window.width / block[0]), math.ceil(window.height / block[1])
+    return across * block[0] * down * block[1]
+
+
 def _always(task: _Task) -> list[Term]:
     terms = [Term("fixed", FIXED, "handles, transformer, PROJ, rounding of the allocator")]
     pixels = task.chunk.width * task.chunk.height if task.chunk else 0
     more = min(task.settings.threads, pixels // THREAD_PIXELS) - 1
+    if task.settings.threads > 1 and task.settings.way in {Way.BAND, Way.ARRAY}:
+        # GDALChunkAndWarpMulti reads in a thread of its own, however small the task is.
+        more = max(more, 1)
     if more > 0:
         terms.append(Term("threads", more * THREAD, f"{more} more than one, {_size(THREAD)} each"))
     if mask_read(task.header, task.destination, task.settings).kept_bytes:

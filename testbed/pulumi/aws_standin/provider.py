@@ -157,7 +157,7 @@ class AwsProviderStandIn(provider_pb2_grpc.ResourceProviderServicer):
 
 
 def _delete(kind: Kind, cloud: Account, identity: str, state: Properties) -> None:
-    """Delete it. What went away meanwhile, such as a queue's policy with its queue, is deleted, as the provider says."""
+    """Delete it. What went away meanwhile, such as a queue's policy with its queue, is deleted."""
     try:
         kind.delete(cloud, identity, state)
     except ClientError:

@@ -35,12 +35,12 @@ def peak(header: Header = RGB, window: SourceWindow = WINDOW, to: Destination = 
 
 def test_a_read_is_its_array_and_the_blocks_it_touched() -> None:
     found = sizes(estimate_task(RGB, [WINDOW], SAME, replace(BIG, way=Way.READ)))
-    assert found == {"destination": 48, "block cache": 9 * 9 * 0.75, "decoding": 0.75, "fixed": 0.75}
+    assert found == {"destination": 48, "block cache": 9 * 9 * 0.75, "decoding": 1.5, "fixed": 0.75}
 
 
 def test_a_small_warped_vrt_is_made_in_the_destination_itself() -> None:
     found = sizes(estimate_task(RGB, [WINDOW], SAME, BIG))
-    assert found == {"destination": 48, "block cache": 60.75, "decoding": 0.75, "warp chunk": 48, "fixed": 0.75}
+    assert found == {"destination": 48, "block cache": 60.75, "decoding": 1.5, "warp chunk": 48, "fixed": 0.75}
 
 
 def test_an_array_is_held_twice_while_it_is_warped() -> None:
@@ -92,6 +92,31 @@ def test_alpha_costs_a_float_a_pixel_on_both_sides_of_a_warped_vrt_only() -> Non
     vrt, band = (pixel_cost(rgba, 4, to, GdalSettings(way=way)) for way in (Way.VRT, Way.BAND))
     assert (vrt.source_mask, vrt.destination_mask) == (4, 4)
     assert (band.source_mask, band.destination_mask) == (0, 0)
+
+
+def test_without_a_codec_a_block_of_several_bands_is_copied_once_more_and_a_codec_reads_half() -> None:
+    plain, packed, alone = (
+        blocks(header, [WINDOW], 3, with_mask=False).buffer_bytes
+        for header in (RGB, replace(RGB, compression="deflate"), replace(RGB, dtypes=("uint8",), nodata=(None,)))
+    )
+    assert (plain, packed, alone) == (2 * 3 * 512 * 512, 1.5 * 3 * 512 * 512, 0)
+
+
+def test_the_mask_of_alpha_of_a_warped_vrt_is_made_at_full_resolution_where_an_overview_is_read() -> None:
+    rgba = replace(RGB, dtypes=("uint8",) * 4, nodata=(None,) * 4, alpha_bands=(4,), compression="deflate")
+    eighth = SourceWindow(0, 0, 512, 512, 8, 1024, 1024)
+    to = Destination(512, 512, 4, "uint8")
+    found = sizes(estimate_task(rgba, [eighth], to, replace(BIG, masked=True)))
+    # 4 blocks of the overview, and 4096 x 4096 pixels of alpha in blocks of 512 x 128.
+    assert found["block cache"] == 4 * 1 + 16
+
+
+def test_a_warp_in_threads_reads_in_one_more_however_small_it_is() -> None:
+    small = Destination(64, 64, 3, "uint8")
+    window = replace(WINDOW, width=64, height=64)
+    for way, more in ((Way.BAND, 2), (Way.ARRAY, 2), (Way.VRT, 0)):
+        alone, two = (sizes(estimate_task(RGB, [window], small, replace(BIG, way=way, threads=n))) for n in (1, 2))
+        assert two.get("threads", 0) - alone.get("threads", 0) == more
 
 
 def test_the_widest_band_decides_what_all_bands_cost_in_a_warp() -> None:
