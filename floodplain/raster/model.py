@@ -147,7 +147,7 @@ def _masking(task: _Task) -> list[list[Term]]:
         others = (2 if wide else 1) * task.read.count * task.header.block_width * task.header.block_height
     wide = max(map(itemsize, task.header.dtypes)) > 1
     decimated = any(window.decimation > 1 for window in task.windows)
-    if mask.kind is MaskKind.ALPHA and decimated and (wide or task.settings.way is Way.VRT):
+    if mask.kind is MaskKind.ALPHA and decimated:
         full = _full(task.windows)
         if task.settings.way is Way.VRT:
             # The mask is made at full resolution, in the blocks of the VRT; of a wider alpha all bands are.
@@ -191,11 +191,11 @@ def _always(task: _Task) -> list[Term]:
     terms = [Term("fixed", FIXED, "handles, transformer, PROJ, rounding of the allocator")]
     pixels = task.chunk.width * task.chunk.height if task.chunk else 0
     more = min(task.settings.threads, pixels // THREAD_PIXELS) - 1
-    if task.settings.threads > 1 and task.settings.way in {Way.BAND, Way.ARRAY}:
-        # GDALChunkAndWarpMulti reads in a thread of its own, however small the task is.
-        more = max(more, 1)
     if more > 0:
         terms.append(Term("threads", more * THREAD, f"{more} more than one, {_size(THREAD)} each"))
+    elif task.settings.threads > 1 and task.settings.way in {Way.BAND, Way.ARRAY}:
+        # GDALChunkAndWarpMulti reads in a thread of its own, however small the task is.
+        terms.append(Term("threads", THREAD // 2, "one that reads"))
     if mask_read(task.header, task.destination, task.settings).kept_bytes:
         terms.append(Term("mask handles", MASK_HANDLES, "what GDAL opens for masks"))
     if task.settings.remote:
