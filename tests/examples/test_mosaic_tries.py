@@ -30,7 +30,7 @@ def _python(code: str, *, timeout_seconds: float = 60) -> Ended:
 
 
 def test_one_that_ends_well_is_done_and_its_output_is_kept() -> None:
-    ended = _python("print('peak')")
+    ended = _python("import time; time.sleep(0.5); print('peak')")
     assert (ended.how, ended.words, ended.output) == (How.DONE, "done", "peak\n")
     assert 0 < ended.peak_bytes < LIMIT
     assert ended.began <= ended.ended
