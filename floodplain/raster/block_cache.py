@@ -60,8 +60,8 @@ def blocks(
     one = block * (pixel if header.pixel_interleaved else max(map(itemsize, dtypes)))
     # Bands interleaved by pixel are decoded together and then parted; a lone band is decoded where it is cached.
     # A codec's input is taken as half of what it gives; the pages of a buffer that are not used take no memory. Without
-    # a codec libtiff copies a block of several bands from a buffer as large (measured: benchmarks/raster_warps.py).
-    raw = one // 2 if header.compression else one if together else 0
+    # a codec libtiff copies a block from a buffer as large (measured: benchmarks/raster_warps.py).
+    raw = one // 2 if header.compression else one
     buffers = (one if together else 0) + raw + (2 * block if with_mask else 0)
     return Blocks(pixels * (pixel + mask), one, buffers, positions)
 
