@@ -1,7 +1,8 @@
 """Fresh warps against the memory that we say they need, and the rule "3 x the source's bytes" in the same run.
 
-Each task runs in a process of its own, over rasters made for it. `--seed=N` draws other tasks (the model was mended
-by seeds 1, 2, 20, 22, 31, 41, 51 and 61; the default is another), `--count=N` as many, `--quick` 60, `--worst=N` prints more of the worst.
+Each task runs in a process of its own, over rasters made for it. `--seed=N` draws other tasks (the model was mended by
+seeds 1, 2, 20, 22, 31, 41, 51 and 61; the default is another), `--count=N` as many, `--quick` 60, `--worst=N` prints
+more of the worst.
 """
 
 from __future__ import annotations
