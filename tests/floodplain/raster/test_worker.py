@@ -17,7 +17,6 @@ from floodplain.raster import worker_memory
 from floodplain.raster.record import Record
 from floodplain.raster.sized_worker import Wishes, size_worker
 from floodplain.raster.terms import Term
-from floodplain.raster.two_pools import TwoPools
 from floodplain.raster.worker import slots_within
 
 
