@@ -27,6 +27,8 @@ from floodplain.sizing.settings_file import read as read_settings
 _Read = TypeVar("_Read")
 _CHUNK_BYTES = LONGEST_LINE_BYTES + 2
 """A line that is too long is cut, and still is too long."""
+_LONGEST_SKIPPED_BYTES = 256 << 20
+"""Of a line that is too long so much is read to come to its end; `/dev/zero` has none."""
 _LARGEST_BYTES = 64 << 20
 """Of pools, settings or prices; a table of all prices of a region has less than 1 MiB. `/dev/zero` never ends."""
 
@@ -65,17 +67,20 @@ def read_price_table(prices: str | None) -> Prices | None:
 @contextlib.contextmanager
 def opened_lines(option: str, path: str) -> Iterator[Iterator[bytes]]:
     """The lines of a file, or of standard input for `-`. Raises FileError, also while they are read."""
-    if path == "-":
-        if sys.stdin is None:
-            raise FileError(f"{option}: standard input is closed; name a file")
-        yield _lines(option, path, sys.stdin.buffer)
-        return
-    try:
-        stream = open(path, "rb")  # noqa: PTH123, SIM115 - `with` below; Path would take "" for the folder
-    except (OSError, ValueError) as error:
-        raise FileError(_unreadable(option, path, error)) from error
-    with stream:
+    with _opened(option, path) as stream:
         yield _lines(option, path, stream)
+
+
+def read_whole(option: str, path: str, largest_bytes: int = _LARGEST_BYTES) -> bytes:
+    """All bytes of a file, or of standard input for `-`. Raises FileError, also for a file that is larger."""
+    with _opened(option, path) as stream:
+        try:
+            content = stream.read(largest_bytes + 1)
+        except (OSError, ValueError) as error:
+            raise FileError(_unreadable(option, path, error)) from error
+    if len(content) > largest_bytes:
+        raise FileError(f"{option}: {shown(path)} is larger than {largest_bytes >> 20} MiB; name another file")
+    return content
 
 
 def write_text(option: str, path: str, text: str) -> None:
@@ -108,13 +113,7 @@ def _named(option: str, given: str | None, parse: Callable[[bytes], _Read]) -> _
 
 
 def _parsed(option: str, path: str, parse: Callable[[bytes], _Read]) -> _Read:
-    try:
-        with open(path, "rb") as stream:  # noqa: PTH123 - Path would take "" for the folder
-            content = stream.read(_LARGEST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise FileError(_unreadable(option, path, error)) from error
-    if len(content) > _LARGEST_BYTES:
-        raise FileError(f"{option}: {shown(path)} is larger than {_LARGEST_BYTES >> 20} MiB; name another file")
+    content = read_whole(option, path)
     try:
         return parse(content)
     except ValueError as error:
@@ -122,12 +121,31 @@ def _parsed(option: str, path: str, parse: Callable[[bytes], _Read]) -> _Read:
         raise FileError("\n".join(f"{option}: {shown(path)}: {problem}" for problem in problems)) from error
 
 
+@contextlib.contextmanager
+def _opened(option: str, path: str) -> Iterator[IO[bytes]]:
+    if path == "-":
+        if sys.stdin is None:
+            raise FileError(f"{option}: standard input is closed; name a file")
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = open(path, "rb")  # noqa: PTH123, SIM115 - `with` below; Path would take "" for the folder
+    except (OSError, ValueError) as error:
+        raise FileError(_unreadable(option, path, error)) from error
+    with stream:
+        yield stream
+
+
 def _lines(option: str, path: str, stream: IO[bytes]) -> Iterator[bytes]:
     try:
         while line := stream.readline(_CHUNK_BYTES):
             yield line
-            rest = line
+            rest, skipped = line, 0
             while len(rest) == _CHUNK_BYTES and not rest.endswith(b"\n"):
+                skipped += len(rest)
+                if skipped > _LONGEST_SKIPPED_BYTES:
+                    most = f"{_LONGEST_SKIPPED_BYTES >> 20} MiB"
+                    raise FileError(f"{option}: {shown(path)} has a line of more than {most}; name a file of lines")
                 rest = stream.readline(_CHUNK_BYTES)
     except (OSError, ValueError) as error:
         raise FileError(_unreadable(option, path, error)) from error

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from floodplain.problem import printable
 from floodplain.sizing.explain import Explanation
 
 
@@ -18,14 +19,14 @@ def print_plan(screen: Console, told: Explanation, *, feasible: bool, remarks: S
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for row in told.rows:
-        table.add_row(Text(row.name), Text(row.value, "bold"), Text(row.remark))
-    screen.print(Text(told.headline, "bold green" if feasible else "bold red"))
+        table.add_row(Text(printable(row.name)), Text(printable(row.value), "bold"), Text(printable(row.remark)))
+    screen.print(Text(printable(told.headline), "bold green" if feasible else "bold red"))
     for remark in remarks:
-        screen.print(Text(remark))
+        screen.print(Text(printable(remark)))
     screen.print()
     screen.print(table)
     for section in told.sections:
         screen.print()
-        screen.print(Text(section.heading, "bold"))
+        screen.print(Text(printable(section.heading), "bold"))
         for sentence in section.sentences:
-            screen.print(Text(f"- {sentence}"))
+            screen.print(Text(f"- {printable(sentence)}"))

@@ -62,6 +62,7 @@ def annotate(
     Of several lines the largest estimate counts.
     """
     from floodplain.cli_plan_files import FileError
+    from floodplain.problem import printable
     from floodplain.raster.pod_annotations import annotations_of, patched, to_yaml
 
     flags = options.PoolFlags(pools_file, slots, small_memory, big_memory, baseline, cache, processes, agent, threshold)
@@ -76,7 +77,7 @@ def annotate(
             asked = asked_of(tile, window, bounds, crs, size, bands, dtype)
             found, of = answer(source, asked, ground, sidecars)[0].to_json(), headline(source, asked)
         if "peak_bytes" not in found or found["pool"] not in ("small", "big"):
-            raise FileError(f"{of} is {found['pool']}: {found['reason']}")
+            raise FileError(printable(f"{of} is {found['pool']}: {found['reason']}"))
         made = annotations_of(found["peak_bytes"], ground.pools.baseline_bytes, found["terms"], of=of)
         typer.echo(to_yaml(made) if manifest is None else _patched(manifest, made, patched), nl=False)
     except FileError as error:
@@ -93,6 +94,7 @@ def _patched(manifest: str, made: Mapping[str, str], patch: Any) -> str:
 def _largest(path: str, only: int | None) -> tuple[Mapping[str, Any], str]:
     """The largest estimate of a file, and of which line it is. Raises FileError."""
     from floodplain.cli_plan_files import FileError, shown
+    from floodplain.problem import printable
 
     best: tuple[Mapping[str, Any], str] | None = None
     count = 0
@@ -105,7 +107,8 @@ def _largest(path: str, only: int | None) -> tuple[Mapping[str, Any], str]:
             continue
         told = f"line {number}, {shown(entry['source'])}"
         if "peak_bytes" not in found:
-            raise FileError(f"--routed: {shown(path)}: {told} has no estimate ({found['reason']}); leave it out")
+            why = printable(found["reason"])
+            raise FileError(f"--routed: {shown(path)}: {told} has no estimate ({why}); leave it out")
         if best is None or found["peak_bytes"] > best[0]["peak_bytes"]:
             best = found, told
     if best is None:

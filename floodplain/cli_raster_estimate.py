@@ -62,6 +62,7 @@ def estimate(
 
     from floodplain.cli_raster_screen import print_estimate
     from floodplain.console import console
+    from floodplain.problem import printable
     from floodplain.raster.route import Place
 
     ground = options.ground_of(
@@ -78,7 +79,7 @@ def estimate(
             found["why"] = {term.name: term.why for term in one.estimate.terms}
         typer.echo(json.dumps(found, indent=2))
     elif one.routing.place is Place.FAILED:
-        typer.echo(one.routing.reason, err=True)
+        typer.echo(printable(one.routing.reason), err=True)
     else:
         print_estimate(console(), headline(source, asked), one, requests, ground.pools)
     raise typer.Exit(options.FAILED if one.routing.place in (Place.REFUSED, Place.FAILED) else options.DONE)
@@ -123,6 +124,6 @@ def headline(source: str, asked: Asked) -> str:
         what = "window " + ",".join(str(number) for number in asked.window)
     elif asked.bounds is not None:
         what = "bounds " + ",".join(f"{number:.10g}" for number in asked.bounds)
-    into = f" to {asked.crs}" if asked.crs else ""
+    into = f" to {shown(asked.crs)}" if asked.crs else ""
     pixels = f" as {asked.size[0]}x{asked.size[1]}" if asked.size else ""
     return f"{shown(source)}, {what}{into}{pixels}"

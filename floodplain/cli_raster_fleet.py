@@ -280,7 +280,9 @@ def _answered(compute: Callable[[], _Answer]) -> _Answer:
 
 
 def _as_option(problem: Problem) -> Problem:
-    return replace(problem, path=_OPTIONS.get(problem.path, problem.path))
+    from floodplain.cli_raster_options import in_quantities
+
+    return in_quantities(replace(problem, path=_OPTIONS.get(problem.path, problem.path)), problem.path)
 
 
 def _print(said: Explanation, *, good: bool) -> None:

@@ -188,4 +188,12 @@ def _named(problem: Problem, flags: PoolFlags, in_file: Mapping[str, int], own: 
     option = _OPTIONS.get(problem.path, problem.path)
     if problem.path in in_file and problem.path not in own:
         option = f"--pools-file: {flags.pools_file}: {problem.path}"
-    return str(replace(problem, path=option))
+    return str(in_quantities(replace(problem, path=option), problem.path))
+
+
+def in_quantities(problem: Problem, field: str) -> Problem:
+    """A problem of bytes as people write them: 8Gi. `field` says what it counts."""
+    from floodplain.quantity import from_bytes
+
+    counts_bytes = field.endswith("_bytes") and isinstance(problem.value, int) and problem.value > 0
+    return replace(problem, value=from_bytes(problem.value)) if counts_bytes else problem

@@ -11,13 +11,15 @@ from floodplain import cli_raster_options as options
 from floodplain.cli_raster import raster
 
 if TYPE_CHECKING:
+    from floodplain.cli_raster_files import RoutedFiles
     from floodplain.raster.read_headers import Read
     from floodplain.raster.routed import Ground
     from floodplain.raster.tile_line import TileLine
 
 _STATUS = (
     "Exit status: 0 every task has a pool or nothing to do, 1 a task was refused or failed, or a file cannot be read, "
-    "understood or written (nothing is written then), 2 bad options, 130 interrupted (nothing is written)."
+    "understood or written (then nothing is written), 2 bad options, 130 interrupted and 143 terminated "
+    "(nothing is written)."
 )
 
 
@@ -54,39 +56,57 @@ def route(
     [column, row, width, height] or bounds [left, bottom, right, top] with crs. size, resampling, way and masked of a
     line go before the options. Every line is kept as it is and gets the key `estimate`. A raster's header is read once.
     """
+    from concurrent.futures.process import BrokenProcessPool
+
     from floodplain.cli_plan_files import FileError
-    from floodplain.cli_raster_files import read_lines
+    from floodplain.cli_raster_files import RoutedFiles
+    from floodplain.stop_signals import stoppable
 
     ground = options.ground_of(
         options.TaskFlags(resampling, way, masked, warp_memory, threads, factor, on_failure),
         options.PoolFlags(pools_file, slots, small_memory, big_memory, baseline, cache, processes, agent, threshold),
     )
+    files = RoutedFiles(out, overwrite=overwrite)
     try:
-        tasks, problems = read_lines("TILES", tiles)
-        problems += _unknown_crs(tasks) if not problems else []
-        if problems:
-            for problem in problems:
-                typer.echo(problem, err=True)
-            typer.echo("Nothing was written: mend these lines first.", err=True)
-            raise typer.Exit(options.FAILED)
-        status = _route(tasks, ground, out, overwrite, parallel, sidecars, as_json)
+        with stoppable():
+            status = _read_and_route(tiles, ground, files, parallel, sidecars, as_json)
     except FileError as error:
         typer.echo(str(error), err=True)
         status = options.FAILED
-    except KeyboardInterrupt:
-        typer.echo("Interrupted: nothing was written.", err=True)
-        status = options.INTERRUPTED
+    except BrokenProcessPool:
+        typer.echo(
+            "A process of this command was killed, as for memory: nothing was written. Route fewer lines at once.",
+            err=True,
+        )
+        status = options.FAILED
+    except KeyboardInterrupt as stop:
+        typer.echo(f"Interrupted: {'the files are written' if files.committed else 'nothing was written'}.", err=True)
+        status = getattr(stop, "status", options.INTERRUPTED)
     raise typer.Exit(status)
 
 
+def _read_and_route(
+    tiles: str, ground: Ground, files: RoutedFiles, parallel: int, sidecars: bool, as_json: bool
+) -> int:
+    from floodplain.cli_raster_files import read_lines
+
+    tasks, problems = read_lines("TILES", tiles)
+    problems += _unknown_crs(tasks) if not problems else []
+    if problems:
+        for problem in problems:
+            typer.echo(problem, err=True)
+        typer.echo("Nothing was written: mend these lines first.", err=True)
+        return options.FAILED
+    return _route(tasks, ground, files, parallel, sidecars, as_json)
+
+
 def _route(
-    tasks: Sequence[TileLine], ground: Ground, out: str, overwrite: bool, parallel: int, sidecars: bool, as_json: bool
+    tasks: Sequence[TileLine], ground: Ground, files: RoutedFiles, parallel: int, sidecars: bool, as_json: bool
 ) -> int:
     import json
 
     from rich.console import Console
 
-    from floodplain.cli_raster_files import RoutedFiles
     from floodplain.cli_raster_screen import Tally, print_routed, progress, reasons
     from floodplain.console import console
     from floodplain.raster.read_headers import read_headers
@@ -98,7 +118,7 @@ def _route(
     told: dict[Place, list[tuple[int, str]]] = {Place.REFUSED: [], Place.FAILED: []}
     sources = list(dict.fromkeys(task.source for task in tasks))
     headers: dict[str, Read] = {}
-    with RoutedFiles(out, overwrite=overwrite) as files, progress(Console(stderr=True)) as bar:
+    with files, progress(Console(stderr=True)) as bar:
         reading = bar.add_task("headers", total=len(sources))
         for source, read in read_headers(sources, threads=parallel, sidecars=sidecars):
             headers[source] = read

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from floodplain.problem import printable
 from floodplain.raster.route import Place
 from floodplain.raster.routed import Routed
 from floodplain.raster.two_pools import TwoPools, mib
@@ -43,7 +44,7 @@ def print_estimate(screen: Console, headline: str, one: Routed, requests: int | 
     found = one.estimate
     if found is not None:
         for term in found.terms:
-            table.add_row(Text(term.name), Text(mib(term.bytes)), Text(term.why))
+            table.add_row(Text(printable(term.name)), Text(mib(term.bytes)), Text(printable(term.why)))
         if found.factor != 1:
             table.add_row(Text("factor"), Text(f"x {found.factor:g}"), Text("of calibration"))
         table.add_row(Text("peak", "bold"), Text(mib(found.peak_bytes), "bold"), Text("beyond a worker that waits"))
@@ -52,13 +53,15 @@ def print_estimate(screen: Console, headline: str, one: Routed, requests: int | 
     if requests is not None:
         over = "over HTTP, for the header" if requests else "the raster is a local file"
         table.add_row(Text("requests"), Text(str(requests)), Text(over))
-    table.add_row(Text("pool", "bold"), Text(place.value, _STYLES.get(place, "bold")), Text(one.routing.reason))
+    table.add_row(
+        Text("pool", "bold"), Text(place.value, _STYLES.get(place, "bold")), Text(printable(one.routing.reason))
+    )
     screen.print(table)
     if found is not None and found.notes:
         screen.print()
         screen.print(Text("Notes", "bold"))
         for note in found.notes:
-            screen.print(Text(f"- {note}"))
+            screen.print(Text(f"- {printable(note)}"))
 
 
 def print_routed(screen: Console, tallies: Mapping[Place, Tally], files: Mapping[Place, str]) -> None:
@@ -70,14 +73,16 @@ def print_routed(screen: Console, tallies: Mapping[Place, Tally], files: Mapping
     table.add_column("File", overflow="fold")
     for place, tally in tallies.items():
         largest = "-" if tally.largest_bytes is None else mib(tally.largest_bytes)
-        table.add_row(Text(place.value, _STYLES.get(place, "")), f"{tally.tasks:,}", largest, Text(files[place]))
+        table.add_row(
+            Text(place.value, _STYLES.get(place, "")), f"{tally.tasks:,}", largest, Text(printable(files[place]))
+        )
     screen.print(table)
 
 
 def reasons(place: Place, told: Sequence[tuple[int, str]], count: int, file: str) -> list[str]:
     """The first lines that went nowhere, with why."""
-    lines = [f"line {number} {place.value}: {reason}" for number, reason in told[:_SHOWN]]
-    return [*lines, f"and {count - _SHOWN} more: see {file}"] if count > _SHOWN else lines
+    lines = [f"line {number} {place.value}: {printable(reason)}" for number, reason in told[:_SHOWN]]
+    return [*lines, f"and {count - _SHOWN} more: see {printable(file)}"] if count > _SHOWN else lines
 
 
 def progress(screen: Console) -> Progress:

@@ -31,7 +31,7 @@ class Problem:
     def __str__(self) -> str:
         shown = "" if self.value is ABSENT else f"{_shown(self.value)} "
         remedy = f"; {self.remedy}" if self.remedy else ""
-        return f"{_printable(self.path) or 'the settings'}: {shown}{self.rule}{remedy}"
+        return f"{printable(self.path) or 'the settings'}: {shown}{self.rule}{remedy}"
 
 
 class ProblemsError(ValueError):
@@ -199,9 +199,11 @@ def _plain(word: str) -> str:
     return word.lower().replace("_", "")
 
 
-def _printable(path: str) -> str:
-    """A path on one line, whatever its keys are."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in path)
+def printable(text: str) -> str:
+    """A text on one line, whatever it is made of: a terminal obeys none of it."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def _shown(value: Any) -> str:

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, ValidationError
 
 from floodplain.problem import Problem, ProblemsError, RuleError, problems_of
 from floodplain.quantity import MIB, to_bytes
+from floodplain.raster.tile_line import once
 from floodplain.raster.two_pools import TwoPools
 from floodplain.settings import Settings
 
@@ -67,7 +68,9 @@ class PoolsFile(Settings):
 def read_pools_file(content: bytes) -> PoolsFile:
     """The pools in JSON bytes; rules over several fields are TwoPools'. Raises PoolsFileError with every problem."""
     try:
-        loaded: Any = json.loads(content)
+        loaded: Any = json.loads(content, object_pairs_hook=once)
+    except RuleError as error:
+        raise PoolsFileError([Problem("the pools", error.rule, error.remedy, error.value)]) from error
     except (ValueError, RecursionError) as error:
         raise PoolsFileError([Problem("the pools", f"are not JSON ({error})", _EXAMPLE)]) from error
     if not isinstance(loaded, dict):

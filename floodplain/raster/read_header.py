@@ -101,16 +101,21 @@ def _check_place(path: str, within: str, remote: bool) -> None:
     """What GDAL would tell in words of its own, or cut: paths without a file."""
     if "\0" in path or not path.strip():
         raise RasterUnreadable(repr(path), "is not a path", "write the path or address of a raster")
+    if any("\ud800" <= letter <= "\udfff" for letter in path):
+        raise RasterUnreadable(path, "is not UTF-8, in which GDAL takes paths", "rename the file, or make a link to it")
     if remote:
         return
     try:
         place = Path(within)
         directory, empty = place.is_dir(), place.is_file() and place.stat().st_size == 0
+        device = place.is_fifo() or place.is_char_device() or place.is_socket()
     except OSError as error:
         remedy = "run as one who may read it, and its folder"
         raise RasterUnreadable(path, f"cannot be looked at ({error.strerror})", remedy) from error
     if directory:
         raise RasterUnreadable(path, "is a directory", "write the path of one raster in it")
+    if device:  # GDAL would wait for a writer without an end
+        raise RasterUnreadable(path, "is a pipe or device, not a file", "write the raster to a file first")
     if empty:
         raise RasterUnreadable(path, "is an empty file", "write the raster again: making it was broken off")
 

@@ -6,13 +6,15 @@ In one process Python computes one estimate at a time, however many threads ther
 from __future__ import annotations
 
 import multiprocessing
-import signal
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import islice
 
 from floodplain.raster.read_headers import Read
 from floodplain.raster.routed import Ground, Routed, routed
 from floodplain.raster.tile_line import TileLine
+from floodplain.stop_signals import unstopped
 
 FEWEST = 20_000
 """Below this starting processes, which import GDAL, takes longer than it saves."""
@@ -25,7 +27,10 @@ _held: tuple[Mapping[str, Read], Ground] | None = None
 def route_many(
     tasks: Sequence[TileLine], headers: Mapping[str, Read], ground: Ground, *, fewest: int = FEWEST
 ) -> Iterator[Routed]:
-    """The answer for each task. Whoever stops early (Ctrl-C) waits for no more than what is being computed."""
+    """The answer for each task. Whoever stops early (Ctrl-C) waits for no more than what is being computed.
+
+    Raises BrokenProcessPool where a process was killed.
+    """
     cores = multiprocessing.cpu_count()
     if len(tasks) < fewest or cores < 2:
         for task in tasks:
@@ -33,19 +38,25 @@ def route_many(
         return
     # Spawned, not forked: threads that read headers may hold locks of GDAL, which a fork would copy.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(cores, 16), context, initializer=_hold, initargs=(headers, ground))
+    # Signals often go to a whole group of processes; whoever started these ends them.
+    with unstopped():
+        pool = ProcessPoolExecutor(min(cores, 16), context, initializer=_hold, initargs=(headers, ground))
     try:
         chunks = (tasks[start : start + _CHUNK] for start in range(0, len(tasks), _CHUNK))
-        for answers in pool.map(_route, chunks):
-            yield from answers
+        with unstopped():
+            waiting: deque[Future[list[Routed]]] = deque(
+                pool.submit(_route, chunk) for chunk in islice(chunks, 2 * cores)
+            )
+        while waiting:
+            yield from waiting.popleft().result()
+            waiting.extend(pool.submit(_route, chunk) for chunk in islice(chunks, 1))
     finally:
+        # Not Future.cancel: it races with a pool whose process died, and then Python never ends.
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _hold(headers: Mapping[str, Read], ground: Ground) -> None:
     global _held
-    # A terminal sends Ctrl-C to these too; the process that started them ends them.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _held = headers, ground
 
 

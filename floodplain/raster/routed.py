@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from floodplain.problem import printable
 from floodplain.raster.raster_path import is_remote
 from floodplain.raster.read_header import HeaderReading, RasterUnreadable
 from floodplain.raster.route import OnFailure, Routing, failed, route, skipped
@@ -72,9 +73,9 @@ def routed(source: str, asked: Asked, reading: HeaderReading | RasterUnreadable,
         )
         return Routed(route(found, ground.pools), found)
     except NothingToDo as nothing:
-        return Routed(skipped(str(nothing)), None)
-    except (ValueError, RasterioError) as error:
-        return Routed(failed(f"{source}: {error}", ground.on_failure), None)
+        return Routed(skipped(printable(str(nothing))), None)
+    except (ValueError, ArithmeticError, RasterioError) as error:
+        return Routed(failed(printable(f"{source}: {error}"), ground.on_failure), None)
 
 
 def settings_of(source: str, asked: Asked, settings: GdalSettings) -> GdalSettings:

@@ -40,6 +40,10 @@ class Grid:
     height: int
 
 
+_MOST_PIXELS = 1e12
+"""A side; beyond it bounds were not meant."""
+
+
 def complete(target: Target, header: Header) -> Grid:
     """The target over this source. Where no size is given it is that of gdalwarp: the source's resolution; where one
     side is given the other keeps pixels square.
@@ -62,6 +66,9 @@ def complete(target: Target, header: Header) -> Grid:
     bounds = native_grid(header, crs)[2] if target.bounds is None else target.bounds
     _check_bounds(bounds, geographic)
     native_width, native_height = native_size(header, crs, bounds)
+    if not max(native_width, native_height) < _MOST_PIXELS:
+        rule = f"bounds {bounds} are {native_width:.3g} x {native_height:.3g} pixels of the raster"
+        raise RuleError(rule, "write bounds that lie near the raster, in the CRS of the target")
     width, height = target.width, target.height
     if width is None and height is not None:
         width = math.ceil(height * native_width / native_height - 1e-6)

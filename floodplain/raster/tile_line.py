@@ -25,6 +25,7 @@ WHERE = ("tile", "window", "bounds")
 _KEYS = ("source", *WHERE, "crs", "size", "resampling", "way", "masked", "bands", "dtype")
 _EXAMPLE = 'write an object such as {"source": "a.tif", "tile": "14/8716/5685"}'
 _MOST_PIXELS = 1 << 31
+_FARTHEST = 1e12
 _MOST_BANDS = 65_535
 """Of a TIFF."""
 
@@ -138,7 +139,7 @@ def _near(key: str) -> str:
 
 def _object(text: str, where: str) -> dict[str, Any]:
     try:
-        loaded: Any = json.loads(text, object_pairs_hook=_once)
+        loaded: Any = json.loads(text, object_pairs_hook=once)
     except RuleError as error:
         raise TileLineError([Problem(where, error.rule, error.remedy, error.value)]) from error
     except (ValueError, RecursionError) as error:
@@ -148,7 +149,8 @@ def _object(text: str, where: str) -> dict[str, Any]:
     return loaded
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The map of these pairs; for json.loads, which keeps the last of two. Raises RuleError for a key given twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -188,6 +190,8 @@ def _numbers(value: Any, count: int, what: str, remedy: str) -> list[float]:
 def _window(value: Any) -> tuple[float, float, float, float]:
     remedy = "write column,row,width,height in pixels: 0,0,1024,1024"
     numbers = _numbers(value, 4, "a window", remedy)
+    if far := [number for number in numbers if abs(number) >= _FARTHEST]:
+        raise RuleError(f"is not a window: {far[0]:g} is no pixel of any raster", remedy)
     column, row, width, height = (int(number) if number.is_integer() else number for number in numbers)
     if width <= 0 or height <= 0:
         raise RuleError(f"has no pixels: {width} x {height}", remedy)

@@ -132,8 +132,8 @@ def _wrong_budgets(pools: TwoPools, wrong: set[str]) -> Iterator[Problem]:
     if small and pools.slot_budget_bytes <= 0:
         yield Problem(
             "small_limit_bytes",
-            f"leaves nothing for tasks: {_fixed_text(pools)} are taken before the first",
-            "raise it, or have fewer processes or a smaller cache",
+            f"leaves nothing for {pools.slots:,} tasks at once: {_fixed_text(pools)} are taken before the first",
+            "raise it, or have fewer slots or processes, or a smaller cache",
             pools.small_limit_bytes,
         )
         small = False

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
+from floodplain.problem import printable
+
 
 class RasterUnreadable(ValueError):  # noqa: N818 - the name says what is wrong
     """A raster whose header cannot be read: its path, what happened, what to do. Never a raster of size 0."""
 
     def __init__(self, path: str, what: str, remedy: str) -> None:
         self.path, self.what, self.remedy = path, what, remedy
-        super().__init__(f"{path}: {what}; {remedy}")
+        super().__init__(printable(f"{path}: {what}; {remedy}"))
 
     def __reduce__(self) -> tuple[type[RasterUnreadable], tuple[str, str, str]]:
         """So that it can be sent to another process: by default an exception is made anew from its message alone."""

@@ -146,8 +146,9 @@ def test_the_guardrails_of_the_swap_pool_let_the_big_worker_in_without_a_word(re
             [
                 "workerPools[0].gdal.cache: 512 has no unit: GDAL reads it as 536,870,912 bytes, and Kubernetes and"
                 " rasterio.Env as 512; write the unit, such as 512Mi",
-                "workerPools[1].small.memory: '90Mi' leaves nothing for tasks: 136 MiB = 1 x (baseline 120 MiB + cache"
-                " 16 MiB) are taken before the first; raise it, or have fewer processes or a smaller cache",
+                "workerPools[1].small.memory: '90Mi' leaves nothing for 8 tasks at once: "
+                "136 MiB = 1 x (baseline 120 MiB + cache"
+                " 16 MiB) are taken before the first; raise it, or have fewer slots or processes, or a smaller cache",
             ],
         ),
     ],

@@ -49,15 +49,17 @@ FIGURES: list[tuple[Any, list[str]]] = [
     (
         {"small": {"memory": "90Mi"}},
         [
-            "small.memory: '90Mi' leaves nothing for tasks: 136 MiB = 1 x (baseline 120 MiB + cache 16 MiB) are"
-            " taken before the first; raise it, or have fewer processes or a smaller cache"
+            "small.memory: '90Mi' leaves nothing for 8 tasks at once: "
+            "136 MiB = 1 x (baseline 120 MiB + cache 16 MiB) are"
+            " taken before the first; raise it, or have fewer slots or processes, or a smaller cache"
         ],
     ),
     (
         {"small": {"memory": "512Mi", "processes": 8}},
         [
-            "small.memory: '512Mi' leaves nothing for tasks: 1,088 MiB = 8 x (baseline 120 MiB + cache 16 MiB) are"
-            " taken before the first; raise it, or have fewer processes or a smaller cache"
+            "small.memory: '512Mi' leaves nothing for 8 tasks at once: "
+            "1,088 MiB = 8 x (baseline 120 MiB + cache 16 MiB) are"
+            " taken before the first; raise it, or have fewer slots or processes, or a smaller cache"
         ],
     ),
     (

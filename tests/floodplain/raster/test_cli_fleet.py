@@ -248,7 +248,7 @@ def test_every_bad_line_of_a_history_is_told(tmp_path: Path) -> None:
         (("--memory", "300"), ["--memory: '300' is 300 bytes, less than 1 MiB; write 300Mi, if that is meant"]),
         (
             ("--cache-in-peak", "80Mi"),
-            ["--cache-in-peak: 83886080 is more than the peak or the cache has (64 MiB); write 0 if it is not known"],
+            ["--cache-in-peak: '80Mi' is more than the peak or the cache has (64 MiB); write 0 if it is not known"],
         ),
     ],
 )
@@ -259,7 +259,7 @@ def test_wrong_options_are_told_by_their_names(history: str, arguments: tuple[st
 def test_a_memory_that_holds_no_slot_is_refused_with_what_one_needs(history: str) -> None:
     (line,) = refused("workers", "--history", history, "--memory", "512Mi")
     peak = size_worker(tiles(0, 500)).peak.bytes / MIB
-    assert line.startswith(f"--memory: 536870912 holds no slot: a process and a task of p99 {peak:,.1f} MiB need 1,")
+    assert line.startswith(f"--memory: '512Mi' holds no slot: a process and a task of p99 {peak:,.1f} MiB need 1,")
     assert line.endswith(" MiB; give more memory or a smaller cache, or send more tasks to the big pool")
 
 

@@ -156,8 +156,11 @@ def test_pools_are_those_of_the_file_and_options_go_before_it(raster: str, tmp_p
         (("--cache", "512MB"), ["--cache: '512MB' is not a quantity; write 512M (decimal) or 512Mi (binary)"]),
         (("--warp-memory", "5%"), ["--warp-memory: '5%' is not a quantity; write a number with a Kubernetes suffix,"]),
         (("--slots", "0"), ["--slots: 0 is less than one; a worker has at least one"]),
-        (("--small-memory", "100Mi"), ["--small-memory: 104857600 leaves nothing for tasks: 168 MiB = 1 x (baseline"]),
-        (("--threshold", "4Gi"), ["--threshold: 4294967296 is above the slot budget of 1,003 MiB: a task just"]),
+        (
+            ("--small-memory", "100Mi"),
+            ["--small-memory: '100Mi' leaves nothing for 8 tasks at once: 168 MiB = 1 x (baseline"],
+        ),
+        (("--threshold", "4Gi"), ["--threshold: '4Gi' is above the slot budget of 1,003 MiB: a task just"]),
         (("--resampling", "cubik"), ["--resampling: 'cubik' is no resampling of rasterio; did you mean `cubic`?"]),
         (("--way", "vtr"), ["--way: 'vtr' is no way through GDAL; did you mean `vrt`?"]),
         (("--tile", "1/2"), ["--tile: '1/2' is not a tile; write three whole numbers, z/x/y: 14/8716/5685"]),
@@ -188,7 +191,7 @@ def test_a_bad_figure_of_the_pools_file_is_told_where_it_stands(raster: str, tmp
     pools = tmp_path / "raster.json"
     pools.write_text('{"slots": 8, "smallLimitBytes": "100Mi"}')
     status, (told,) = refused(raster, "--pools-file", str(pools))
-    assert (status, told.partition(" leaves")[0]) == (2, f"--pools-file: {pools}: small_limit_bytes: 104857600")
+    assert (status, told.partition(" leaves")[0]) == (2, f"--pools-file: {pools}: small_limit_bytes: '100Mi'")
     pools.write_text("{")
     status, (told,) = refused(raster, "--pools-file", str(pools))
     assert (status, told.partition(" (")[0]) == (2, f"--pools-file: {pools}: the pools: are not JSON")

@@ -96,16 +96,18 @@ def test_every_wrong_setting_is_told_at_once() -> None:
         (
             {"small_limit_bytes": 1000 * MIB, "processes": 8},
             [
-                "small_limit_bytes: 1048576000 leaves nothing for tasks: 1,048 MiB = 8 x (baseline 67 MiB + cache "
+                "small_limit_bytes: 1048576000 leaves nothing for 8 tasks at once: "
+                "1,048 MiB = 8 x (baseline 67 MiB + cache "
                 "64 MiB) "
-                "are taken before the first; raise it, or have fewer processes or a smaller cache"
+                "are taken before the first; raise it, or have fewer slots or processes, or a smaller cache"
             ],
         ),
         (
             {"small_limit_bytes": 131 * MIB, "big_limit_bytes": 131 * MIB},
             [
-                "small_limit_bytes: 137363456 leaves nothing for tasks: 131 MiB = 1 x (baseline 67 MiB + cache 64 MiB) "
-                "are taken before the first; raise it, or have fewer processes or a smaller cache",
+                "small_limit_bytes: 137363456 leaves nothing for 8 tasks at once: "
+                "131 MiB = 1 x (baseline 67 MiB + cache 64 MiB) "
+                "are taken before the first; raise it, or have fewer slots or processes, or a smaller cache",
                 "big_limit_bytes: 137363456 leaves nothing for a task after baseline, cache and agent; raise it above "
                 "131 MiB",
             ],
