@@ -46,6 +46,8 @@ def annotate(
     warp_memory: options.WarpMemory = "64Mi",
     threads: options.Threads = 1,
     factor: options.Factor = 1.0,
+    history: options.History = None,
+    layer: options.Layer = None,
     sidecars: options.Sidecars = False,
     pools_file: options.PoolsFile = None,
     slots: options.Slots = None,
@@ -66,9 +68,13 @@ def annotate(
     from floodplain.raster.pod_annotations import annotations_of, patched, to_yaml
 
     flags = options.PoolFlags(pools_file, slots, small_memory, big_memory, baseline, cache, processes, agent, threshold)
-    ground = options.ground_of(options.TaskFlags(resampling, way, masked, warp_memory, threads, factor), flags)
+    ground = options.ground_of(
+        options.TaskFlags(resampling, way, masked, warp_memory, threads, factor, history, layer), flags
+    )
     if (source is None) == (routed is None):
         options.bad("SOURCE: name a raster, or a file of routed lines with --routed; not both")
+    if routed is not None and history:
+        options.bad("--history: does not go with --routed, whose estimates are made; give it to `raster route`")
     try:
         if routed is not None:
             found, of = _largest(routed, line)

@@ -42,6 +42,8 @@ def estimate(
     warp_memory: options.WarpMemory = "64Mi",
     threads: options.Threads = 1,
     factor: options.Factor = 1.0,
+    history: options.History = None,
+    layer: options.Layer = None,
     sidecars: options.Sidecars = False,
     pools_file: options.PoolsFile = None,
     slots: options.Slots = None,
@@ -66,7 +68,7 @@ def estimate(
     from floodplain.raster.route import Place
 
     ground = options.ground_of(
-        options.TaskFlags(resampling, way, masked, warp_memory, threads, factor),
+        options.TaskFlags(resampling, way, masked, warp_memory, threads, factor, history, layer),
         options.PoolFlags(pools_file, slots, small_memory, big_memory, baseline, cache, processes, agent, threshold),
     )
     asked = asked_of(tile, window, bounds, crs, size, bands, dtype)

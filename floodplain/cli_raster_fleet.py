@@ -231,26 +231,13 @@ def _size(option: str, text: str) -> int:
 
 
 def _records(paths: list[str]) -> list[Record]:
-    from floodplain.cli_plan_files import shown
-    from floodplain.problem import ProblemsError
-    from floodplain.raster.history_file import read
+    from floodplain.cli_plan_files import FileError
+    from floodplain.cli_raster_history import read_records
 
-    records: list[Record] = []
-    problems: list[str] = []
-    for path in paths:
-        try:
-            records += read(path, lambda said: typer.echo(f"--history: {said}", err=True))
-        except ProblemsError as error:
-            problems += [f"--history: {shown(path)}: {problem}" for problem in error.problems]
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            problems.append(f"--history: {shown(path)} cannot be read ({reason}); name a file that you may read")
-    if problems:
-        _end("\n".join(problems))
-    if not records:
-        measure = "measure tasks first: `floodplain measure -- COMMAND`, or `measured` in Python"
-        _end(f"--history: {', '.join(shown(path) for path in paths)} has no records; {measure}")
-    return records
+    try:
+        return read_records(paths)
+    except FileError as error:
+        _end(str(error))
 
 
 def _price(price: float | None, prices: str | None) -> MemoryPrice | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from floodplain.problem import Problem
+    from floodplain.raster.calibration import Calibration
     from floodplain.raster.routed import Ground
     from floodplain.raster.tile_line import Asked
 
@@ -24,6 +25,13 @@ Masked = Annotated[bool, typer.Option("--masked", help="The task reads masks too
 WarpMemory = Annotated[str, typer.Option(help="warp_mem_limit of the task.", metavar="SIZE")]
 Threads = Annotated[int, typer.Option(min=1, max=1024, help="Threads of one warp.", metavar="COUNT")]
 Factor = Annotated[float, typer.Option(min=0.1, max=100, help="Calibration: what the estimate is multiplied by.")]
+History = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Records of measured tasks (peaks.jsonl), for the factor of --layer; may be repeated.", metavar="FILE"
+    ),
+]
+Layer = Annotated[str | None, typer.Option(help="The kind of task in --history.", metavar="NAME")]
 Sidecars = Annotated[
     bool, typer.Option("--sidecars", help="Look for .ovr, .msk and .aux.xml too, at the price of more requests.")
 ]
@@ -76,7 +84,11 @@ class TaskFlags:
     warp_memory: str
     threads: int
     factor: float
+    history: Sequence[str] | None = None
+    layer: str | None = None
     on_failure: str = "fail"
+    layer_of_line: bool = False
+    """A line of a list may name its layer."""
 
 
 def ground_of(tasks: TaskFlags, flags: PoolFlags) -> Ground:
@@ -104,6 +116,7 @@ def ground_of(tasks: TaskFlags, flags: PoolFlags) -> Ground:
     if tasks.on_failure not in tuple(OnFailure):
         remedy = did_you_mean(tasks.on_failure, OnFailure) or f"write {' or '.join(OnFailure)}"
         told.append(f"--on-failure: {tasks.on_failure!r} is not known; {remedy}")
+    told += _calibrated_wrongly(tasks)
     if told:
         bad(*told)
     try:
@@ -119,7 +132,29 @@ def ground_of(tasks: TaskFlags, flags: PoolFlags) -> Ground:
         way=asked.way,
         masked=tasks.masked,
     )
-    return Ground(settings, pools, tasks.factor, OnFailure(tasks.on_failure))
+    calibration = _calibration(tasks) if tasks.history else None
+    return Ground(settings, pools, tasks.factor, OnFailure(tasks.on_failure), calibration, tasks.layer)
+
+
+def _calibrated_wrongly(tasks: TaskFlags) -> list[str]:
+    if not tasks.history:
+        return ["--layer: goes with --history; name the file with its measured tasks"] if tasks.layer else []
+    told = []
+    if tasks.factor != 1:
+        told.append("--factor: does not go with --history, which gives a factor; leave one of them out")
+    if tasks.layer is None and not tasks.layer_of_line:
+        told.append("--history: needs --layer, the kind of task; factors are by layer")
+    return told
+
+
+def _calibration(tasks: TaskFlags) -> Calibration:
+    from floodplain.cli_plan_files import FileError
+    from floodplain.cli_raster_history import read_calibration
+
+    try:
+        return read_calibration(tasks.history or (), tasks.layer)
+    except FileError as error:
+        bad(str(error))
 
 
 def asked_of(given: Mapping[str, str | None]) -> Asked:

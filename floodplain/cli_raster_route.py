@@ -38,6 +38,8 @@ def route(
     warp_memory: options.WarpMemory = "64Mi",
     threads: options.Threads = 1,
     factor: options.Factor = 1.0,
+    history: options.History = None,
+    layer: options.Layer = None,
     sidecars: options.Sidecars = False,
     pools_file: options.PoolsFile = None,
     slots: options.Slots = None,
@@ -53,8 +55,9 @@ def route(
     """Split a list of tasks by their estimates: small.jsonl, big.jsonl, and refused, skipped and failed if there are.
 
     A line names a raster and what of it: {"source": "s3://b/a.tif", "tile": "14/8716/5685"}; instead of tile window
-    [column, row, width, height] or bounds [left, bottom, right, top] with crs. size, resampling, way and masked of a
-    line go before the options. Every line is kept as it is and gets the key `estimate`. A raster's header is read once.
+    [column, row, width, height] or bounds [left, bottom, right, top] with crs. size, resampling, way, masked and layer
+    of a line go before the options. Every line is kept as it is and gets the key `estimate`. A raster's header is read
+    once.
     """
     from concurrent.futures.process import BrokenProcessPool
 
@@ -63,7 +66,9 @@ def route(
     from floodplain.stop_signals import stoppable
 
     ground = options.ground_of(
-        options.TaskFlags(resampling, way, masked, warp_memory, threads, factor, on_failure),
+        options.TaskFlags(
+            resampling, way, masked, warp_memory, threads, factor, history, layer, on_failure, layer_of_line=True
+        ),
         options.PoolFlags(pools_file, slots, small_memory, big_memory, baseline, cache, processes, agent, threshold),
     )
     files = RoutedFiles(out, overwrite=overwrite)
@@ -107,7 +112,7 @@ def _route(
 
     from rich.console import Console
 
-    from floodplain.cli_raster_screen import Tally, print_routed, progress, reasons
+    from floodplain.cli_raster_screen import Tally, print_routed, progress, reasons, uncalibrated
     from floodplain.console import console
     from floodplain.raster.read_headers import read_headers
     from floodplain.raster.route import Place
@@ -132,6 +137,8 @@ def _route(
             files.write(place, with_estimate(task, one.to_json()))
             bar.advance(routing)
         written = files.commit()
+    for line in uncalibrated(tasks, ground):
+        typer.echo(line, err=True)
     counted = {place: tally for place, tally in tallies.items() if place in written}
     for place, some in told.items():
         for line in reasons(place, some, len(some), written.get(place, "")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,8 @@ from rich.text import Text
 
 from floodplain.problem import printable
 from floodplain.raster.route import Place
-from floodplain.raster.routed import Routed
+from floodplain.raster.routed import Ground, Routed
+from floodplain.raster.tile_line import TileLine
 from floodplain.raster.two_pools import TwoPools, mib
 
 _STYLES = {Place.SMALL: "bold green", Place.BIG: "bold yellow", Place.REFUSED: "bold red"}
@@ -83,6 +85,21 @@ def reasons(place: Place, told: Sequence[tuple[int, str]], count: int, file: str
     """The first lines that went nowhere, with why."""
     lines = [f"line {number} {place.value}: {printable(reason)}" for number, reason in told[:_SHOWN]]
     return [*lines, f"and {count - _SHOWN} more: see {printable(file)}"] if count > _SHOWN else lines
+
+
+def uncalibrated(tasks: Sequence[TileLine], ground: Ground) -> list[str]:
+    """Layers of a list that its history does not know: their estimates are as the model has them."""
+    if ground.calibration is None:
+        return []
+    counts = Counter(task.asked.layer or ground.layer for task in tasks)
+    lines = []
+    for layer, count in counts.most_common():
+        if layer is None:
+            lines.append(f"{count:,} tasks are not calibrated: their lines name no layer; add it, or --layer")
+        elif not (found := ground.calibration.of(layer)).records:
+            lines.append(f"{count:,} tasks are not calibrated: {printable(found.reason)}; measure with an estimate")
+    left = len(lines) - _SHOWN
+    return [*lines[:_SHOWN], f"and {left} more layers are not calibrated"] if left > 0 else lines
 
 
 def progress(screen: Console) -> Progress:

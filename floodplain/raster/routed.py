@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from floodplain.problem import printable
+from floodplain.raster.calibration import Calibration
 from floodplain.raster.raster_path import is_remote
 from floodplain.raster.read_header import HeaderReading, RasterUnreadable
 from floodplain.raster.route import OnFailure, Routing, failed, route, skipped
@@ -27,6 +28,10 @@ class Ground:
     factor: float = 1.0
     """Of calibration."""
     on_failure: OnFailure = OnFailure.FAIL
+    calibration: Calibration | None = None
+    """Factors by layer, in place of `factor`."""
+    layer: str | None = None
+    """Of tasks that name none."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,7 @@ def routed(source: str, asked: Asked, reading: HeaderReading | RasterUnreadable,
         return Routed(failed(str(reading), ground.on_failure), None)
     try:
         width, height = asked.size or (None, None)
+        factor, why = factor_of(asked, ground)
         found = estimate(
             reading,
             tile=asked.tile,
@@ -69,13 +75,26 @@ def routed(source: str, asked: Asked, reading: HeaderReading | RasterUnreadable,
             bands=asked.bands,
             dtype=asked.dtype,
             settings=settings_of(source, asked, ground.settings),
-            factor=ground.factor,
+            factor=factor,
         )
+        found = replace(found, notes=(*found.notes, *why))
         return Routed(route(found, ground.pools), found)
     except NothingToDo as nothing:
         return Routed(skipped(printable(str(nothing))), None)
     except (ValueError, ArithmeticError, RasterioError) as error:
         return Routed(failed(printable(f"{source}: {error}"), ground.on_failure), None)
+
+
+def factor_of(asked: Asked, ground: Ground) -> tuple[float, tuple[str, ...]]:
+    """What the task's estimate is multiplied by, and why."""
+    if ground.calibration is None:
+        return ground.factor, ()
+    layer = asked.layer or ground.layer
+    if layer is None:
+        return 1.0, ("not calibrated: the task names no layer",)
+    found = ground.calibration.of(layer)
+    how = f"calibrated by {found.factor:.3g}" if found.records else "not calibrated"
+    return found.factor, (f"{how}: {found.reason}",)
 
 
 def settings_of(source: str, asked: Asked, settings: GdalSettings) -> GdalSettings:

@@ -22,7 +22,7 @@ LONGEST_LINE_BYTES = 1 << 16
 ESTIMATE = "estimate"
 """The key that routing adds."""
 WHERE = ("tile", "window", "bounds")
-_KEYS = ("source", *WHERE, "crs", "size", "resampling", "way", "masked", "bands", "dtype")
+_KEYS = ("source", *WHERE, "crs", "size", "resampling", "way", "masked", "bands", "dtype", "layer")
 _EXAMPLE = 'write an object such as {"source": "a.tif", "tile": "14/8716/5685"}'
 _MOST_PIXELS = 1 << 31
 _FARTHEST = 1e12
@@ -50,6 +50,8 @@ class Asked:
     """Of the first that many; None: all."""
     dtype: str | None = None
     """Of what is made; None: the widest of the bands read."""
+    layer: str | None = None
+    """The kind of task in a history of measured ones."""
 
 
 @dataclass(frozen=True)
@@ -265,6 +267,12 @@ def _dtype(value: Any) -> str:
     return value
 
 
+def _layer(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise RuleError("is no layer", "write the name of a kind of task, as measured tasks have it")
+    return value
+
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     "tile": _tile,
     "window": _window,
@@ -276,4 +284,5 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "masked": _masked,
     "bands": _bands,
     "dtype": _dtype,
+    "layer": _layer,
 }
