@@ -29,6 +29,9 @@ def read_file(option: str, path: str, parse: Callable[[bytes], _Read]) -> _Read:
     content = read_whole(option, path, _LARGEST_BYTES)
     try:
         return parse(content)
+    except UnicodeDecodeError as error:
+        why = f"is not UTF-8 (byte {error.start})"
+        raise FileError(f"{option}: {shown(path)} {why}; name a text file, written as UTF-8") from error
     except ValueError as error:
         problems = getattr(error, "problems", (error,))
         raise FileError("\n".join(f"{option}: {shown(path)}: {problem}" for problem in problems)) from error

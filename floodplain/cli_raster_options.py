@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -47,7 +48,9 @@ Processes = Annotated[int | None, typer.Option(help="Of a small worker; default 
 Agent = Annotated[str | None, typer.Option(help="What else runs in the pod; default 0.", metavar="SIZE")]
 Threshold = Annotated[str | None, typer.Option(help="Default: half the slot budget.", metavar="SIZE")]
 
-_OPTIONS = {
+_SHARE = re.compile(r"0?\.[0-9]+")
+
+OPTIONS = {
     "slots": "--slots",
     "small_limit_bytes": "--small-memory",
     "big_limit_bytes": "--big-memory",
@@ -196,8 +199,13 @@ def _in_file(flags: PoolFlags, told: list[str]) -> dict[str, int]:
 
 def _own(flags: PoolFlags, told: list[str]) -> dict[str, int]:
     found: dict[str, int] = {}
-    for field, option in _OPTIONS.items():
+    for field, option in OPTIONS.items():
         value = getattr(flags, field)
+        if option == "--threshold" and isinstance(value, str) and _SHARE.fullmatch(value):
+            told.append(
+                f"{option}: {value!r} is a share; write the size that `raster workers --threshold {value}` prints"
+            )
+            continue
         count = _size(option, value, told) if isinstance(value, str) else value
         if count is not None:
             found[field] = count
@@ -220,7 +228,7 @@ def _size(option: str, text: str, told: list[str]) -> int | None:
 
 def _named(problem: Problem, flags: PoolFlags, in_file: Mapping[str, int], own: Mapping[str, int]) -> str:
     """By the option, or by the file and its key where the figure is from there."""
-    option = _OPTIONS.get(problem.path, problem.path)
+    option = OPTIONS.get(problem.path, problem.path)
     if problem.path in in_file and problem.path not in own:
         option = f"--pools-file: {flags.pools_file}: {problem.path}"
     return str(in_quantities(replace(problem, path=option), problem.path))

@@ -95,11 +95,15 @@ def uncalibrated(tasks: Sequence[TileLine], ground: Ground) -> list[str]:
     lines = []
     for layer, count in counts.most_common():
         if layer is None:
-            lines.append(f"{count:,} tasks are not calibrated: their lines name no layer; add it, or --layer")
+            lines.append(f"{_tasks(count)} not calibrated: no layer in the line; add it, or --layer")
         elif not (found := ground.calibration.of(layer)).records:
-            lines.append(f"{count:,} tasks are not calibrated: {printable(found.reason)}; measure with an estimate")
+            lines.append(f"{_tasks(count)} not calibrated: {printable(found.reason)}; measure with an estimate")
     left = len(lines) - _SHOWN
     return [*lines[:_SHOWN], f"and {left} more layers are not calibrated"] if left > 0 else lines
+
+
+def _tasks(count: int) -> str:
+    return "1 task" if count == 1 else f"{count:,} tasks"
 
 
 def progress(screen: Console) -> Progress:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Callable
 
 
 def guarded(command: Callable[[], object]) -> None:
-    """Run `command`; where its standard output cannot be written, say so and exit with status 1."""
+    """Run `command`; where its standard output cannot be written, say so and exit with status 1.
+
+    A letter that the output's encoding lacks is written as its escape, as standard error does.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:
             command()

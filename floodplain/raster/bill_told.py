@@ -112,7 +112,7 @@ def _last(bill: Bill) -> str:
 
 
 def _balance(bill: Bill) -> tuple[Row, ...]:
-    if bill.balanced_replicas == 1:
+    if bill.balanced_replicas == 1 or not bill.small.tasks:  # a small pool that runs nothing ends at once
         return ()
     many = f"{bill.balanced_replicas} big workers end with the small pool, in {_time(bill.balanced_seconds)}"
     return (Row("Balanced", str(bill.balanced_replicas), f"{many}; both kept up: {_hours(bill.balanced_gib_hours)}"),)

@@ -206,9 +206,8 @@ def _no_tail(tasks: Sequence[Task], pools: TwoPools, wishes: Wishes) -> list[str
     if wishes.threshold_share < ESTIMATE_SHARE:
         other = _share_above(tasks, _with_share(pools, ESTIMATE_SHARE))
         return [
-            f"{said}with --threshold {ESTIMATE_SHARE:g}, safe where no estimate is below {ESTIMATE_SHARE:g} of the "
-            "truth, "
-            f"it is {other * 100:.0f} %"
+            f"{said}give --threshold {ESTIMATE_SHARE:g}, with which it is {other * 100:.0f} %, if no estimate is below "
+            f"{ESTIMATE_SHARE:g} of what its task held; `raster bill` shows what either costs"
         ]
     return [f"{said}give more headroom or memory, or have several big workers"]
 

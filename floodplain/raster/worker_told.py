@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from floodplain.quantity import from_bytes
+from floodplain.quantity import MIB, from_bytes
 from floodplain.raster.quantile import Quantile
 from floodplain.raster.sized_worker import SizedWorker
 from floodplain.raster.two_pools import TwoPools, mib
@@ -20,6 +20,7 @@ def told(sized: SizedWorker) -> Explanation:
         Section("Layers", _layers(sized)),
         Section("The history", sized.remarks),
         Section("Beware", sized.warnings),
+        Section("Then", (f"route with these pools: floodplain raster route {route_options(pools)}",)),
     )
     return Explanation(
         headline=f"{pools.slots} slot{'s' if pools.slots != 1 else ''} in {limit} of memory, for layer {sized.layer}",
@@ -42,6 +43,24 @@ def told(sized: SizedWorker) -> Explanation:
     )
 
 
+def route_options(pools: TwoPools) -> str:
+    """The pools as options of `raster route`; what is no whole MiB is rounded to the safe side."""
+    given = {
+        "--slots": str(pools.slots),
+        "--small-memory": f"{pools.small_limit_bytes // MIB}Mi",
+        "--big-memory": f"{pools.big_limit_bytes // MIB}Mi",
+        "--baseline": f"{-(-pools.baseline_bytes // MIB)}Mi",
+        "--cache": f"{-(-pools.cache_bytes // MIB)}Mi",
+    }
+    if pools.processes != 1:
+        given["--processes"] = str(pools.processes)
+    if pools.agent_bytes:
+        given["--agent"] = f"{-(-pools.agent_bytes // MIB)}Mi"
+    if pools.given_threshold_bytes is not None:
+        given["--threshold"] = f"{max(1, pools.given_threshold_bytes // MIB)}Mi"
+    return " ".join(f"{option} {value}" for option, value in given.items())
+
+
 def document(sized: SizedWorker) -> dict[str, Any]:
     """Everything, in bytes, with snake_case keys."""
     worker, pools = sized.worker, sized.pools
@@ -59,6 +78,7 @@ def document(sized: SizedWorker) -> dict[str, Any]:
         "big_limit_bytes": pools.big_limit_bytes,
         "big_budget_bytes": pools.big_budget_bytes,
         "cache_bytes": pools.cache_bytes,
+        "pools": {name: count for name, count in asdict(pools).items() if count is not None},
         "gdal_cachemax": sized.gdal_cachemax,
         "share_above_threshold": sized.above_threshold,
         "largest_bytes": sized.largest_bytes,

@@ -48,7 +48,8 @@ def test_where_peaks_are_alike_half_a_slot_would_send_them_all_to_the_serial_poo
     assert said(bill, "Beware") == (
         f"100 % of these tasks lie above the threshold of {bill.sized.pools.threshold_bytes / MIB:.1f} MiB and "
         "would run "
-        "one after the other: with --threshold 0.8, safe where no estimate is below 0.8 of the truth, it is 0 %",
+        "one after the other: give --threshold 0.8, with which it is 0 %, if no estimate is below 0.8 of what its "
+        "task held; `raster bill` shows what either costs",
     )
     bill = make_bill(history(), Wishes(slots=4, threshold_share=0.8))
     assert (bill.small.tasks, bill.big.tasks, bill.over_slot, said(bill, "Beware")) == (600, 3, (), ())

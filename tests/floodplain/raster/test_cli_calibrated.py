@@ -74,10 +74,10 @@ def test_each_line_of_a_list_has_the_factor_of_its_layer(raster: str, history: s
         found = [json.loads(line)["estimate"] for line in (tmp_path / "out" / "small.jsonl").read_text().splitlines()]
         return [(one.get("factor", 1), one["notes"][-1].partition(":")[0]) for one in found], result.stderr.splitlines()
 
-    unknown = "1 tasks are not calibrated: layer new has no records with an estimate; measure with an estimate"
+    unknown = "1 task not calibrated: layer new has no records with an estimate; measure with an estimate"
     assert routed() == (
         [(1, "not calibrated"), (1.5, "calibrated by 1.5"), (1, "not calibrated"), (1, "calibrated by 1")],
-        ["1 tasks are not calibrated: their lines name no layer; add it, or --layer", unknown],
+        ["1 task not calibrated: no layer in the line; add it, or --layer", unknown],
     )
     assert routed("--layer", "ortho") == (
         [(1.5, "calibrated by 1.5"), (1.5, "calibrated by 1.5"), (1, "not calibrated"), (1, "calibrated by 1")],

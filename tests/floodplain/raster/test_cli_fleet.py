@@ -16,14 +16,17 @@ from typer.testing import CliRunner, Result
 
 from benchmarks.raster_bill import tiles
 from floodplain.cli import app
+from floodplain.cli_raster_options import OPTIONS
 from floodplain.quantity import GIB, MIB
 from floodplain.raster.bill import make_bill
 from floodplain.raster.bill_told import document as bill_document
-from floodplain.raster.history_file import append
+from floodplain.raster.history_file import append, read
 from floodplain.raster.memory_price import MemoryPrice
+from floodplain.raster.pools_file import read_pools_file, size_bytes, two_pools
 from floodplain.raster.record import Record
 from floodplain.raster.sized_worker import Wishes, size_worker
 from floodplain.raster.worker_told import document as worker_document
+from floodplain.raster.worker_told import route_options
 from tests.conftest import Golden
 
 
@@ -314,3 +317,30 @@ for mebibytes in (20, 60, 40):
     baseline = next(term["bytes"] for term in found["terms"] if term["name"] == "baseline")
     assert 5 * MIB < baseline < 200 * MIB
     assert found["limit_bytes"] >= baseline + 64 * MIB + 2 * 60 * MIB
+
+
+def test_the_pools_of_an_answer_are_those_that_routing_takes_as_options_and_as_a_file(
+    history: str, tmp_path: Path
+) -> None:
+    records = read(history)
+    for wishes in (Wishes(), Wishes(processes=None), Wishes(threshold_share=0.8, agent_bytes=50 * MIB)):
+        sized = size_worker(records, wishes)
+        flags = dict(zip(*[iter(route_options(sized.pools).split())] * 2, strict=True))
+        taken = two_pools({field: _option(flags[option]) for field, option in OPTIONS.items() if option in flags})
+        assert (taken.slots, taken.small_limit_bytes) == (sized.pools.slots, sized.pools.small_limit_bytes)
+        assert (taken.processes, taken.cache_bytes) == (sized.pools.processes, sized.pools.cache_bytes)
+        assert 0 <= sized.pools.threshold_bytes - taken.threshold_bytes <= MIB
+        document = json.dumps(worker_document(sized)["pools"]).encode()
+        assert two_pools(read_pools_file(document).given) == sized.pools
+
+
+def _option(value: str) -> int:
+    return int(value) if value.isdigit() else size_bytes(value)
+
+
+def test_a_small_pool_that_runs_nothing_has_no_balance(tmp_path: Path) -> None:
+    """Hundreds of big workers would end as soon as it does."""
+    alike = written(tmp_path / "alike.jsonl", [record(420, estimate_bytes=420 * MIB) for _ in range(300)])
+    said = text(run("bill", "--history", alike))
+    assert "Balanced" not in said
+    assert "100 % of these tasks lie above the threshold of 273 MiB" in said

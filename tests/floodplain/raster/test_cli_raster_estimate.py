@@ -160,6 +160,10 @@ def test_pools_are_those_of_the_file_and_options_go_before_it(raster: str, tmp_p
             ("--small-memory", "100Mi"),
             ["--small-memory: '100Mi' leaves nothing for 8 tasks at once: 168 MiB = 1 x (baseline"],
         ),
+        (
+            ("--threshold", "0.8"),
+            ["--threshold: '0.8' is a share; write the size that `raster workers --threshold 0.8` prints"],
+        ),
         (("--threshold", "4Gi"), ["--threshold: '4Gi' is above the slot budget of 1,003 MiB: a task just"]),
         (("--resampling", "cubik"), ["--resampling: 'cubik' is no resampling of rasterio; did you mean `cubic`?"]),
         (("--way", "vtr"), ["--way: 'vtr' is no way through GDAL; did you mean `vrt`?"]),

@@ -91,6 +91,15 @@ def test_a_path_that_is_not_utf_8_is_told_with_what_to_do() -> None:
         read_header("\udcff.tif")
 
 
+def test_an_output_that_lacks_a_letter_gets_its_escape(raster: str, tmp_path: Path) -> None:
+    tasks = listed(tmp_path, {"source": raster, "size": 64})
+    command = [sys.executable, "-m", "floodplain", "raster", "route", tasks, "--out", str(tmp_path / "\u00e9")]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "300"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, encoding="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\xe9/small.jsonl" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
