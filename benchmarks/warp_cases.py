@@ -62,6 +62,9 @@ class Source:
     kind: str
     """plain, nodata, alpha or mask."""
     overviews: tuple[int, ...]
+    grain: int
+    """Noise from 0 to below this is added to each value: with none a codec makes a fiftieth of them, with much of it
+    more than half."""
 
     @property
     def name(self) -> str:
@@ -94,6 +97,7 @@ class Case:
         return (
             f"{settings.way} {self.window[2]}x{self.window[3]} of {source.width}x{source.height} x{self.scale:g} "
             f"{source.bands}x{source.dtype} {source.kind} {layout} {source.interleave} {source.compression} "
+            f"grain {source.grain} "
             f"{source.place.crs[5:]}>{self.crs[5:]} {settings.resampling} cache {settings.cache_bytes // MIB} "
             f"warp {settings.warp_memory_bytes // MIB} threads {settings.threads} {' '.join(flags)}"
         )
@@ -133,6 +137,7 @@ def _source(chosen: random.Random, number: int) -> Source:
         chosen.choice((None, "deflate", "lzw", "zstd")),
         kind,
         overviews,
+        chosen.choice((0, 4, 64)),
     )
 
 

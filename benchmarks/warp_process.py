@@ -150,7 +150,7 @@ def grid_of(case: Case) -> Grid:
 
 
 def make(source: Source, folder: Path) -> None:
-    """Write the source. Values repeat, so that they compress, with some of nodata or transparent."""
+    """Write the source: values that repeat, with noise or without, some of nodata or transparent."""
     options: dict[str, Any] = {"interleave": source.interleave, "compress": source.compression, "bigtiff": "if_safer"}
     if source.tile:
         options |= {"tiled": True, "blockxsize": source.tile, "blockysize": source.tile}
@@ -160,12 +160,13 @@ def make(source: Source, folder: Path) -> None:
         options["nodata"] = 0
     if source.kind == "alpha":
         options |= {"photometric": "RGB" if source.bands == 4 else "MINISBLACK", "alpha": "YES"}
-    if source.compression in {"deflate", "zstd"}:
-        options["zlevel" if source.compression == "deflate" else "zstd_level"] = 1
+    if source.compression == "deflate":
+        options["zlevel"] = 1
     columns = numpy.arange(source.width) // 32
     rows = numpy.arange(ROWS) // 32
-    pattern = (columns[None, :] + rows[:, None]) % 100
+    pattern = (columns[None, :] + rows[:, None]) % 60
     values = numpy.broadcast_to(pattern, (source.bands, ROWS, source.width)).astype(_numpy_name(source.dtype))
+    noise = numpy.random.default_rng(source.number)
     transform = from_origin(source.place.left, source.place.top, source.place.pixel, source.place.pixel)
     shape = {"width": source.width, "height": source.height, "count": source.bands, "dtype": source.dtype}
     place = {"crs": source.place.crs, "transform": transform}
@@ -177,13 +178,22 @@ def make(source: Source, folder: Path) -> None:
     ):
         for row in range(0, source.height, ROWS):
             height = min(ROWS, source.height - row)
-            file.write(values[:, :height], window=Window(0, row, source.width, height))
+            file.write(_grained(values[:, :height], source, noise), window=Window(0, row, source.width, height))
         if source.kind == "mask":
             mask = numpy.full((source.height, source.width), 255, "uint8")
             mask[::3, :64] = 0
             file.write_mask(mask)
         if source.overviews:
             file.build_overviews(list(source.overviews), Resampling.nearest)
+
+
+def _grained(values: numpy.ndarray, source: Source, noise: numpy.random.Generator) -> numpy.ndarray:
+    """With noise as sensors have it: whole numbers, or every bit of a float."""
+    if not source.grain:
+        return values
+    if numpy.issubdtype(values.dtype, numpy.integer):
+        return values + noise.integers(0, source.grain, values.shape, values.dtype)
+    return (values + noise.random(values.shape, "float32") * source.grain).astype(values.dtype)
 
 
 def _numpy_name(dtype: str) -> str:

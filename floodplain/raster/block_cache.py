@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from floodplain.quantity import MIB
 from floodplain.raster.header import Header
 from floodplain.raster.pixel_size import itemsize
 from floodplain.raster.task import SourceWindow
@@ -15,7 +16,11 @@ from floodplain.raster.task import SourceWindow
 SLACK_PIXELS = 4
 """GDAL's own source window differs by a few pixels: it transforms a grid of points, with an error of up to 1/8 pixel,
 and rounds outwards. Measured by benchmarks/raster_warps.py: with 1 some windows touched one block more."""
-
+ZSTD = MIB // 2
+"""Its decoder's tables and buffers ..."""
+ZSTD_WINDOW = 4 * MIB
+"""... and what it looks back on, at GDAL's default level 9. Measured beside deflate: blocks of 0.25, 1 and 4 MiB hold
+0.5, 1.2 and 4.2 MiB more, at level 1 0.5, 0.9 and 1.0 MiB."""
 
 OVERVIEW_TILE = 128
 """GDAL_TIFF_OVR_BLOCKSIZE, where the raster itself has no tiles."""
@@ -40,7 +45,13 @@ class Blocks:
 
 
 def blocks(
-    header: Header, windows: Sequence[SourceWindow], bands: int, *, with_mask: bool, halo: int = SLACK_PIXELS
+    header: Header,
+    windows: Sequence[SourceWindow],
+    bands: int,
+    *,
+    with_mask: bool,
+    remote: bool = False,
+    halo: int = SLACK_PIXELS,
 ) -> Blocks:
     """What reading `bands` bands of `windows` touches, at the level of the windows.
 
@@ -50,18 +61,23 @@ def blocks(
     dtypes = header.dtypes if header.pixel_interleaved else header.dtypes[:bands]
     pixel = sum(itemsize(dtype) for dtype in dtypes)
     mask = 1 if with_mask else 0
-    positions, pixels, block = 0, 0, 0
+    positions, pixels, block, partial = 0, 0, 0, False
     for window in windows:
         width, height = _block_of(header, window)
-        found = _side(window.column, window.width, width, window.level_width, halo)
-        found *= _side(window.row, window.height, height, window.level_height, halo)
-        positions, pixels, block = positions + found, pixels + found * width * height, max(block, width * height)
+        partial = partial or _reaches_partial(window, height, halo)
+        across = _side(window.column, window.width, width, window.level_width, halo)
+        down = _side(window.row, window.height, height, window.level_height, halo)
+        positions += across * down
+        pixels += across * down * width * height
+        block = max(block, width * height)
     together = header.pixel_interleaved and header.bands > 1
     one = block * (pixel if header.pixel_interleaved else max(map(itemsize, dtypes)))
     # Bands interleaved by pixel are decoded together and then parted; a lone band is decoded where it is cached.
-    # A codec's input is taken as half of what it gives; the pages of a buffer that are not used take no memory. Without
-    # a codec libtiff copies a block from a buffer as large (measured: benchmarks/raster_warps.py).
-    raw = one // 2 if header.compression else one
+    # A codec's input is taken as three quarters of what it gives: a block of a photograph. Without a codec libtiff
+    # reads straight into the caller's buffer, if that asks for a whole block of a local file (TIFFReadEncodedTile).
+    raw = 3 * one // 4 if header.compression else one if partial or remote else 0
+    if header.compression == "ZSTD":
+        raw += ZSTD + min(one, ZSTD_WINDOW)
     buffers = (one if together else 0) + raw + (2 * block if with_mask else 0)
     return Blocks(pixels * (pixel + mask), one, buffers, positions)
 
@@ -72,6 +88,13 @@ def _block_of(header: Header, window: SourceWindow) -> tuple[int, int]:
     if window.decimation > 1 and header.block_width == header.width:
         return OVERVIEW_TILE, OVERVIEW_TILE
     return header.block_width, header.block_height
+
+
+def _reaches_partial(window: SourceWindow, block_height: int, halo: int) -> bool:
+    """Whether it touches the last row of blocks, and that reaches below the raster: GDAL asks for the rows that there
+    are only (GTiffRasterBand::IReadBlock)."""
+    whole = window.level_height // block_height * block_height
+    return whole < window.level_height and window.row + window.height + halo > whole
 
 
 def _side(start: int, length: int, block: int, whole: int, halo: int) -> int:

@@ -56,6 +56,23 @@ def boxes_in(bounds: Bounds, crs: str, other: str) -> tuple[Bounds, ...] | None:
     return tuple(found)
 
 
+@lru_cache(maxsize=256)
+def datum_of(text: str) -> str | None:
+    """The name of the CRS's horizontal datum; None for a CRS of several parts or without one."""
+    described = read_crs(text).to_dict(projjson=True)
+    of = described.get("base_crs", described)
+    named = of.get("datum_ensemble") or of.get("datum")
+    return named["name"].removesuffix(" ensemble") if named else None
+
+
+@lru_cache(maxsize=1024)
+def points_in(points: tuple[tuple[float, float], ...], crs: str, other: str) -> tuple[tuple[float, float], ...] | None:
+    """The points in `other`; None where one has no place in it."""
+    xs, ys = zip(*points, strict=True)
+    moved = _through(xs, ys, read_crs(crs), read_crs(other))
+    return None if moved is None else tuple((float(x), float(y)) for x, y in zip(*moved, strict=True))
+
+
 def split(bounds: Bounds) -> tuple[Bounds, ...]:
     """A box of degrees, of any turn, as one or two between -180 and 180."""
     left, bottom, right, top = bounds

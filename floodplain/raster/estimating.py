@@ -84,7 +84,14 @@ def estimate(
         raise NothingToDo(found.why)
     destination = Destination(*size, count + settings.add_alpha, dtype or widest(header.dtypes[:count]))
     return estimate_task(
-        header, found.windows, destination, settings, source_bands=count, factor=factor, notes=(*notes, *found.notes)
+        header,
+        found.windows,
+        destination,
+        settings,
+        placement=found.placement,
+        source_bands=count,
+        factor=factor,
+        notes=(*notes, *found.notes),
     )
 
 

@@ -38,14 +38,22 @@ class MaskRead:
 
 
 def mask_kind(header: Header, settings: GdalSettings) -> MaskKind:
-    """GDAL's order: nodata, the dataset's mask, alpha. A WarpedVRT does not hand on the mask of its source."""
+    """GDAL's order: nodata, the dataset's mask, alpha. A WarpedVRT does not hand on the mask of its source.
+
+    An alpha band is a mask only as the last of 2 or 4 bands, and of uint8 or uint16 (GDALRasterBand::GetMaskBand).
+    """
     if settings.add_alpha and settings.way is Way.VRT:
-        return MaskKind.ALPHA
+        return MaskKind.ALPHA if _alpha_masks(header.bands + 1, header.dtypes[0]) else MaskKind.NONE
     if any(value is not None for value in header.nodata):
         return MaskKind.NODATA
     if header.dataset_mask:
         return MaskKind.NONE if settings.way is Way.VRT else MaskKind.DATASET
-    return MaskKind.ALPHA if header.alpha_bands else MaskKind.NONE
+    last = header.bands in header.alpha_bands
+    return MaskKind.ALPHA if last and _alpha_masks(header.bands, header.dtypes[-1]) else MaskKind.NONE
+
+
+def _alpha_masks(bands: int, dtype: str) -> bool:
+    return bands in {2, 4} and dtype in {"uint8", "uint16"}
 
 
 def mask_read(header: Header, destination: Destination, settings: GdalSettings) -> MaskRead:

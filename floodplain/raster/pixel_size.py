@@ -42,6 +42,12 @@ def array_dtype(dtype: str) -> str:
     return "complex64" if dtype == "complex_int16" else dtype
 
 
+def warped_dtype(dtype: str) -> str:
+    """The type of the bands of a WarpedVRT over bands of this type: int8 becomes int16 (rasterio 1.4 takes GDAL's union
+    with uint8)."""
+    return "int16" if _known(dtype) == "int8" else dtype
+
+
 def widest(dtypes: Iterable[str]) -> str:
     """The type in which GDAL warps bands of these types together: the narrowest that holds the values of all.
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from floodplain.raster.header import Header
 from floodplain.raster.kernel import radius
 from floodplain.raster.pixel_size import itemsize, widest
+from floodplain.raster.placement import Corners
 from floodplain.raster.task import Destination, GdalSettings, SourceWindow, Way
+from floodplain.raster.warp_parts import Part, parts_of
 
 VRT_BLOCK = (512, 128)
 """Columns and rows of a block of a warped VRT, where the raster is as large."""
@@ -41,6 +43,8 @@ class Chunk:
     """Pieces in all."""
     source_bytes: int
     """Source pixels with their masks."""
+    source_mask_bytes: int
+    """Of them the masks."""
     destination_bytes: int
     """Destination pixels without masks."""
     mask_bytes: int
@@ -66,20 +70,39 @@ def pixel_cost(header: Header, bands: int, destination: Destination, settings: G
 
 
 def largest_chunk(
-    cost: PixelCost, windows: Sequence[SourceWindow], destination: Destination, settings: GdalSettings
+    cost: PixelCost,
+    windows: Sequence[SourceWindow],
+    destination: Destination,
+    settings: GdalSettings,
+    corners: Corners | None = None,
 ) -> Chunk:
     """The destination's longer side is halved until source and destination pixels with masks fit `warp_memory_bytes`.
 
     A part of the destination needs the same part of the source window, and the kernel's halo on each side of it. A
-    side of 2 pixels is not split, so that one chunk may exceed the limit.
+    side of 2 pixels is not split, so that one chunk may exceed the limit. `reproject` also halves what reaches mostly
+    beyond the source, as `corners` tell.
     """
-    width, height, count = destination.width, destination.height, 1
+    parts = [Part(tuple(windows), destination.width, destination.height)]
+    if corners is not None and len(windows) == 1:
+        parts = parts_of(windows[0], destination, settings, corners, lambda part: _fits(cost, part, settings))
+    chunks = [_halved(cost, part, settings) for part in parts]
+    largest = max(chunks, key=lambda chunk: chunk.source_bytes + chunk.destination_bytes + chunk.mask_bytes)
+    return replace(largest, count=sum(chunk.count for chunk in chunks))
+
+
+def _fits(cost: PixelCost, part: Part, settings: GdalSettings) -> bool:
+    return _halved(cost, part, settings).count == 1
+
+
+def _halved(cost: PixelCost, part: Part, settings: GdalSettings) -> Chunk:
+    """The largest chunk of a part, by memory alone."""
+    width, height, count = part.width, part.height, 1
     while True:
-        pixels = sum(_source_pixels(window, destination, width, height, settings) for window in windows)
+        pixels = sum(_source_pixels(window, part, width, height, settings) for window in part.windows)
         asked = pixels * (cost.values + cost.source_mask) + width * height * (cost.values + cost.destination_mask)
         if asked <= settings.warp_memory_bytes or min(width, height) <= 2:
             break
-        if width >= height:
+        if width > height or (width == height and settings.way is Way.VRT):
             width = math.ceil(width / 2)
         else:
             height = math.ceil(height / 2)
@@ -89,6 +112,7 @@ def largest_chunk(
         height,
         count,
         math.ceil(pixels * (cost.values + cost.source_mask + cost.scratch)),
+        math.ceil(pixels * cost.source_mask),
         width * height * cost.values,
         math.ceil(width * height * cost.destination_mask),
     )
@@ -99,9 +123,9 @@ def vrt_block(destination: Destination) -> tuple[int, int]:
     return min(VRT_BLOCK[0], destination.width), min(VRT_BLOCK[1], destination.height)
 
 
-def _source_pixels(window: SourceWindow, whole: Destination, width: int, height: int, settings: GdalSettings) -> int:
-    across = _share(window.width, whole.width, width, settings)
-    return across * _share(window.height, whole.height, height, settings)
+def _source_pixels(window: SourceWindow, part: Part, width: int, height: int, settings: GdalSettings) -> int:
+    across = _share(window.width, part.width, width, settings)
+    return across * _share(window.height, part.height, height, settings)
 
 
 def _share(length: int, whole: int, part: int, settings: GdalSettings) -> int:

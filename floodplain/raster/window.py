@@ -12,6 +12,7 @@ from floodplain.raster.crs_boxes import boxes_in, read_crs, split
 from floodplain.raster.header import Header
 from floodplain.raster.kernel import radius
 from floodplain.raster.overview_choice import decimation_asked, overview_read
+from floodplain.raster.placement import UNPLACED, Placement, pixel_of, placement
 from floodplain.raster.target import Bounds, Grid, full_bounds, native_size
 from floodplain.raster.task import GdalSettings, SourceWindow, Way
 
@@ -32,6 +33,7 @@ class Reach:
 
     windows: tuple[SourceWindow, ...]
     notes: tuple[str, ...] = ()
+    placement: Placement = UNPLACED
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def reach(header: Header, grid: Grid, settings: GdalSettings) -> Reach | NoOverl
     level = _level(header, grid, settings)
     kernel = radius(settings.resampling)
     found = _merged([_window(header, span, level, kernel, (grid.width, grid.height)) for span in spans])
-    return Reach(found, (*notes, *_said(header, grid, settings, found)))
+    return Reach(found, (*notes, *_said(header, grid, settings, found)), placement(header, grid, found))
 
 
 def windowed(
@@ -117,14 +119,9 @@ def _intersection(one: Bounds, other: Bounds) -> Bounds | None:
 
 def _span(header: Header, box: Bounds) -> _Span | None:
     """The pixels around a box, also where the raster is rotated or stands on its head."""
-    a, b, c, d, e, f = header.transform
-    determinant = a * e - b * d
     left, bottom, right, top = box
-    columns, rows = [], []
-    for x in (left - c, right - c):
-        for y in (bottom - f, top - f):
-            columns.append((e * x - b * y) / determinant)
-            rows.append((a * y - d * x) / determinant)
+    points = [pixel_of(header, (x, y)) for x in (left, right) for y in (bottom, top)]
+    columns, rows = [x for x, _ in points], [y for _, y in points]
     return _clipped(header, _Span(min(columns), min(rows), max(columns), max(rows)))
 
 

@@ -23,8 +23,8 @@ from floodplain.raster.task import GdalSettings, Way
 from benchmarks.raster_warps import measure
 from benchmarks.warp_cases import PLACES, Case, Source
 
-def source(number, kind, dtype, bands, overviews=()):
-    return Source(number, PLACES[0], 1500, 1400, dtype, bands, 256, 0, "pixel", "deflate", kind, overviews)
+def source(number, kind, dtype, bands, overviews=(), grain=0):
+    return Source(number, PLACES[0], 1500, 1400, dtype, bands, 256, 0, "pixel", "deflate", kind, overviews, grain)
 
 def case(source, way, **others):
     settings = GdalSettings(resampling="cubic", way=way, **others)
