@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -65,11 +67,31 @@ def for_memory(start: Start, now: Now, *, status: int | None, unknown: Unknown, 
     return status is not None or unknown is Unknown.KILLED
 
 
-def lower_bound(start: Start) -> Record:
-    """What is known of a task that was killed for memory: it needed more than its slot has. Pure.
+def lower_bounds(killed: Sequence[Start]) -> list[Record]:
+    """What is known of tasks that were killed for memory: each needed more than its slot has. Pure.
 
-    Without a slot limit no more is known than that it held the baseline.
+    Of tasks that one cgroup lost at once, as when a whole container is killed, only one must have needed more: the one
+    with the largest estimate is taken for it, or with the largest source. The others say how many they were in
+    `concurrent`, so that nobody takes them for peaks. Where neither is on record each could be it, and counts.
     """
+    sets: dict[tuple[str, str], list[Start]] = defaultdict(list)
+    for start in killed:
+        sets[start.boot, start.cgroup].append(start)
+    records = []
+    for together in sets.values():
+        suspect = max(together, key=_size)
+        for start in together:
+            innocent = _size(suspect) > (0, 0) and start is not suspect
+            records.append(_lower_bound(start, max(start.concurrent, len(together)) if innocent else start.concurrent))
+    return records
+
+
+def _size(start: Start) -> tuple[int, int]:
+    return start.estimate_bytes or 0, start.source_bytes or 0
+
+
+def _lower_bound(start: Start, concurrent: int) -> Record:
+    """Without a slot limit no more is known than that it held the baseline."""
     peak = max(start.slot_limit_bytes or 0, start.baseline_bytes)
     return Record(
         layer=start.layer,
@@ -79,7 +101,7 @@ def lower_bound(start: Start) -> Record:
         censored=True,
         outcome=Outcome.KILLED,
         method=Method.NONE,
-        concurrent=start.concurrent,
+        concurrent=concurrent,
         estimate_bytes=start.estimate_bytes,
         slot_limit_bytes=start.slot_limit_bytes,
         source_bytes=start.source_bytes,

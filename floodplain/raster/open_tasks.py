@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from floodplain.raster.cgroup_memory import Cgroup, own_cgroup
 from floodplain.raster.history_file import append
-from floodplain.raster.lost_task import Now, Start, Unknown, for_memory, lower_bound
+from floodplain.raster.lost_task import Now, Start, Unknown, for_memory, lower_bounds
 from floodplain.raster.record import Record
 
 _LONGEST_BYTES = 64 << 10
@@ -98,33 +98,42 @@ def close_open_tasks(
     """
     group = own_cgroup()
     now = Now(boot(), _identity(group), group.oom_kills() if group else None)
-    records: list[Record] = []
-    for starts in _left(history):
-        for start in starts:
-            status = (statuses or {}).get(start.pid)
-            if for_memory(start, now, status=status, unknown=unknown, every_sigkill=every_sigkill):
-                records.append(lower_bound(start))
-                append(history, records[-1])
+    with _left(history) as starts:
+        killed = [
+            start
+            for start in starts
+            if for_memory(
+                start, now, status=(statuses or {}).get(start.pid), unknown=unknown, every_sigkill=every_sigkill
+            )
+        ]
+        records = lower_bounds(killed)
+        for record in records:
+            append(history, record)
     return records
 
 
+@contextlib.contextmanager
 def _left(history: str | Path) -> Iterator[list[Start]]:
-    """What the processes that are gone were at; each is removed once it is taken."""
-    with contextlib.suppress(FileNotFoundError):
-        for path in sorted(folder_of(history).iterdir()):
-            if path.name in _ours:
-                continue
-            try:
-                file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-            except FileNotFoundError:
-                continue
-            try:
-                # Without a link somebody else has just taken it.
-                if _locked(file) and os.fstat(file).st_nlink:
-                    yield _starts(os.pread(file, _LONGEST_BYTES, 0))
-                    path.unlink(missing_ok=True)
-            finally:
-                os.close(file)
+    """What the processes that are gone were at. Nobody else takes it meanwhile; it is removed when all went well."""
+    taken: dict[Path, int] = {}
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            for path in sorted(folder_of(history).iterdir()):
+                if path.name in _ours:
+                    continue
+                with contextlib.suppress(FileNotFoundError):
+                    file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                    # Without a link somebody else has just taken it.
+                    if _locked(file) and os.fstat(file).st_nlink:
+                        taken[path] = file
+                    else:
+                        os.close(file)
+        yield [start for file in taken.values() for start in _starts(os.pread(file, _LONGEST_BYTES, 0))]
+        for path in taken:
+            path.unlink(missing_ok=True)
+    finally:
+        for file in taken.values():
+            os.close(file)
 
 
 def _starts(content: bytes) -> list[Start]:

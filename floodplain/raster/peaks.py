@@ -34,7 +34,7 @@ class LayerPeaks:
     layer: str
     tasks: tuple[Task, ...]
     left_out: int = 0
-    """Records of sets of tasks in one process, where there are records of single tasks too."""
+    """Records of sets of tasks, in one process or killed together, where there are records of single tasks too."""
     of_sets: bool = False
     """There are only records of sets: each counts as one task, which is too much rather than too little."""
 
@@ -66,10 +66,10 @@ class LayerPeaks:
         if sampled:
             remarks.append(f"{sampled:,} peaks were sampled: spikes between two looks are not in them")
         if self.left_out:
-            remarks.append(f"{self.left_out:,} records of several tasks in one process are left out")
+            remarks.append(f"{self.left_out:,} records of several tasks at once are left out")
         if self.of_sets:
             remarks.append(
-                "every record is of several tasks in one process, and counts as one task: measure with one task a "
+                "every record is of several tasks at once, and counts as one task: measure with one task a "
                 "process for a true figure"
             )
         return tuple(remarks)

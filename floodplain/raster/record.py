@@ -53,7 +53,8 @@ class Record(BaseModel):
     outcome: Outcome = Outcome.DONE
     method: Method = Method.VMHWM
     concurrent: Annotated[int, Field(ge=1)] = 1
-    """Tasks that shared the process while it was measured; above 1 the figure is that of the set."""
+    """Tasks that shared the process while it was measured, or that were killed with it though another is taken to have
+    needed too much; above 1 the figure is that of the set."""
     estimate_bytes: Annotated[int, Field(ge=0)] | None = None
     slot_limit_bytes: Annotated[int, Field(gt=0)] | None = None
     seconds: Annotated[float, Field(ge=0)] | None = None

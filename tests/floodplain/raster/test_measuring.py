@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from signal import SIGTERM
@@ -18,7 +19,7 @@ import pytest
 
 from floodplain.quantity import MIB
 from floodplain.raster import history_file
-from floodplain.raster.lost_task import Now, Start, Unknown, for_memory, lower_bound
+from floodplain.raster.lost_task import Now, Start, Unknown, for_memory, lower_bounds
 from floodplain.raster.measured_pool import MeasuredPool
 from floodplain.raster.measuring import Facts, measured, run, start_worker
 from floodplain.raster.open_tasks import close_open_tasks, folder_of
@@ -461,8 +462,47 @@ os.kill(os.getpid(), 9)
 
     def test_without_a_slot_limit_no_more_is_known_than_the_baseline(self) -> None:
         start = Start("ortho", pid=7, boot="now", cgroup="a", oom_kills=3, baseline_bytes=70 * MIB)
-        bound = lower_bound(start)
+        (bound,) = lower_bounds([start])
         assert (bound.peak_bytes, bound.marginal_bytes, bound.censored) == (70 * MIB, 0, True)
+
+    def test_of_tasks_that_one_cgroup_lost_at_once_the_largest_is_the_one_that_needed_more(self) -> None:
+        one = Start("ortho", pid=7, boot="now", cgroup="a", oom_kills=3, slot_limit_bytes=500 * MIB)
+        together = [replace(one, task=str(size), estimate_bytes=size * MIB) for size in (90, 400, 120)]
+        alone = replace(one, task="alone", cgroup="b", estimate_bytes=MIB)
+        found = {record.task: (record.concurrent, record.peak_bytes) for record in lower_bounds([*together, alone])}
+        limit = 500 * MIB
+        assert found == {"90": (3, limit), "400": (1, limit), "120": (3, limit), "alone": (1, limit)}
+
+    @pytest.mark.parametrize(
+        ("known", "concurrent"),
+        [
+            ([{"source_bytes": 5}, {"source_bytes": 9}], [2, 1]),
+            ([{"estimate_bytes": 5}, {"source_bytes": 9}], [1, 2]),
+            ([{}, {}], [1, 1]),
+            ([{"concurrent": 4}, {"estimate_bytes": 5}], [4, 1]),
+        ],
+    )
+    def test_the_largest_is_told_by_estimates_then_by_sources_and_where_neither_is_known_each_could_be_it(
+        self, known: list[dict[str, int]], concurrent: list[int]
+    ) -> None:
+        one = Start("ortho", pid=7, boot="now", cgroup="a", oom_kills=3)
+        assert [record.concurrent for record in lower_bounds([replace(one, **some) for some in known])] == concurrent
+
+    def test_what_cannot_be_written_is_found_again(self, history: Path) -> None:
+        code = """
+import os, sys
+from floodplain.raster import open_tasks
+from floodplain.raster.measuring import measured
+open_tasks._group = lambda: None  # as in a container that is gone with its cgroup
+measured("ortho", history=sys.argv[1], slot_limit_bytes=10**9).__enter__()
+os.kill(os.getpid(), 9)
+"""
+        assert child(code, str(history)) == []
+        history.mkdir()
+        with pytest.raises(OSError, match="directory"):
+            close_open_tasks(history)
+        history.rmdir()
+        assert [record.outcome for record in close_open_tasks(history)] == [Outcome.KILLED]
 
 
 def test_a_plain_pool_of_processes_measures_with_the_initializer(history: Path) -> None:

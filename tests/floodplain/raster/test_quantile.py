@@ -257,7 +257,7 @@ def test_what_a_reader_should_know_of_records_is_told() -> None:
         "measure "
         "with a slot limit",
         "1 peaks were sampled: spikes between two looks are not in them",
-        "1 records of several tasks in one process are left out",
+        "1 records of several tasks at once are left out",
     )
 
 

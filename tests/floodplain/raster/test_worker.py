@@ -201,7 +201,7 @@ def test_concurrency_that_raises_memory_and_not_throughput_is_warned_of(
 def test_a_history_of_sets_of_tasks_alone_is_used_and_said() -> None:
     sized = size_worker(levels((4, 400, 10)))
     assert sized.remarks == (
-        "ortho: every record is of several tasks in one process, and counts as one task: measure with one task a "
+        "ortho: every record is of several tasks at once, and counts as one task: measure with one task a "
         "process "
         "for a true figure",
     )
