@@ -126,13 +126,17 @@ def _largest(path: str, only: int | None) -> tuple[Mapping[str, Any], str]:
 
 def _estimates(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     from floodplain.cli_plan_files import FileError, opened_lines, shown
+    from floodplain.json_once import once
+    from floodplain.problem import RuleError
 
     with opened_lines("--routed", path) as lines:
         for number, text in enumerate(lines, start=1):
             if not text.strip():
                 continue
             try:
-                entry = json.loads(text)
+                entry = json.loads(text, object_pairs_hook=once)
+            except RuleError as error:
+                entry, why = None, f": {error.value!r} {error}"
             except (ValueError, RecursionError) as error:
                 entry, why = None, f" ({error})"
             else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import logging
 import os
 import stat
@@ -17,7 +18,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from floodplain.problem import Problem, ProblemsError, problems_of
+from floodplain.json_once import once
+from floodplain.problem import Problem, ProblemsError, RuleError, problems_of
 from floodplain.raster.record import Record
 
 LONGEST_LINE_BYTES = 64 << 10
@@ -122,7 +124,9 @@ def _record(line: bytes, number: int) -> Record:
     if len(line.rstrip(b"\n")) > LONGEST_LINE_BYTES:
         raise ProblemsError([Problem(where, f"is longer than {LONGEST_LINE_BYTES >> 10} KiB", "remove it")])
     try:
-        return Record.model_validate_json(line)
+        return _valid(line)
+    except RuleError as error:
+        raise ProblemsError([Problem(where, error.rule, error.remedy, error.value)]) from error
     except ValidationError as error:
         if error.errors()[0]["type"] in ("json_invalid", "model_type"):
             shown = line.decode(errors="replace").strip()
@@ -134,7 +138,14 @@ def _record(line: bytes, number: int) -> Record:
 
 def _is_record(line: bytes) -> bool:
     try:
-        Record.model_validate_json(line)
-    except ValidationError:
+        _valid(line)
+    except ValueError:
         return False
     return True
+
+
+def _valid(line: bytes) -> Record:
+    """Raises pydantic's ValidationError, and RuleError for a key that is given twice."""
+    record = Record.model_validate_json(line)
+    json.loads(line, object_pairs_hook=once)
+    return record

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ValidationError
 
+from floodplain.json_once import once
 from floodplain.problem import Problem, ProblemsError, RuleError, problems_of
 from floodplain.quantity import MIB, to_bytes
-from floodplain.raster.tile_line import once
 from floodplain.raster.two_pools import TwoPools
 from floodplain.settings import Settings
 

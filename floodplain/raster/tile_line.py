@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from floodplain.json_once import once
 from floodplain.problem import ABSENT, Problem, ProblemsError, RuleError, did_you_mean
 from floodplain.raster.kernel import radius
 from floodplain.raster.pixel_size import itemsize
@@ -149,15 +150,6 @@ def _object(text: str, where: str) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise TileLineError([Problem(where, "is no object", _EXAMPLE, text)])
     return loaded
-
-
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The map of these pairs; for json.loads, which keeps the last of two. Raises RuleError for a key given twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise RuleError("is given twice", "keep one of them", value=next(n for n in names if names.count(n) > 1))
-    return found
 
 
 def _ours(value: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from floodplain.json_once import once
 from floodplain.problem import Problem, ProblemsError, RuleError, problems_of
 from floodplain.sizing.workload import MOST_IMAGES, Workload
 
@@ -50,7 +51,7 @@ def job_of_line(line: bytes, number: int, defaults: Mapping[str, Any]) -> Worklo
 
 def _object(text: str, where: str) -> dict[str, Any]:
     try:
-        loaded: Any = json.loads(text, object_pairs_hook=_once)
+        loaded: Any = json.loads(text, object_pairs_hook=once)
     except RuleError as error:
         raise LineError([Problem(where, error.rule, error.remedy, error.value)]) from error
     except (ValueError, RecursionError) as error:
@@ -58,15 +59,6 @@ def _object(text: str, where: str) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise LineError([Problem(where, "is no object", _EXAMPLE, text)])
     return loaded
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    seen: set[str] = set()
-    for name, _ in pairs:
-        if name in seen:
-            raise RuleError("is given twice", "keep one of them", value=name)
-        seen.add(name)
-    return dict(pairs)
 
 
 def _names(given: Mapping[str, Any], field: str) -> bool:

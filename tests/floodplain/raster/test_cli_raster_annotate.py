@@ -98,6 +98,11 @@ WROTE = "name a file that `floodplain raster route` wrote"
         (line("small", 5), ("--line", "2"), f"has no task with an estimate in line 2; {WROTE}"),
         ('{"source": "a.tif"}\n', (), f"line 1 is no routed task; {WROTE}"),
         ("x\n", (), f"line 1 is no routed task (Expecting value: line 1 column 1 (char 0)); {WROTE}"),
+        (
+            line("small", 5).replace('"pool"', '"pool": "big", "pool"'),
+            (),
+            f"line 1 is no routed task: 'pool' is given twice; keep one of them; {WROTE}",
+        ),
         (line("small", 5).replace("5242880", "true"), (), f"line 1 is no routed task; {WROTE}"),
     ],
 )

@@ -81,6 +81,7 @@ def test_every_bad_line_is_told_with_number_key_value_and_rule(tmp_path: Path) -
         b'{"layer":"a","peak_bytes":1,"marginal_bytes":1,"seconds":Infinity}\n',
         b'{"layer":"a","peak_bytes":1,"marginal_bytes":1,"seconds":NaN,"outcome":"oom"}\n',
         b"\xff\n",
+        b'{"layer":"a","peak_bytes":9,"marginal_bytes":1,"peak_bytes":1}\n',
         b'{"layer":"' + b"x" * LONGEST_LINE_BYTES * 3 + b'"}\n',
     ]
     path.write_bytes(b"".join(lines))
@@ -96,7 +97,8 @@ def test_every_bad_line_is_told_with_number_key_value_and_rule(tmp_path: Path) -
         "line 7, outcome: 'oom' should be 'done', 'failed' or 'killed'",
         "line 7, seconds: nan should be a finite number",
         f"line 8: '\N{REPLACEMENT CHARACTER}' is not a JSON object; {mend}",
-        "line 9: is longer than 64 KiB; remove it",
+        "line 9: 'peak_bytes' is given twice; keep one of them",
+        "line 10: is longer than 64 KiB; remove it",
     ]
 
 
