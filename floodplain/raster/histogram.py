@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from floodplain.quantity import GIB, MIB
-from floodplain.raster.quantile import Quantile, of_sketches, sketch_of
+from floodplain.raster.quantile import Quantile, of_sketches
 from floodplain.raster.record import Outcome, Record
+from floodplain.raster.sketch import sketch_of
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

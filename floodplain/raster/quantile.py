@@ -7,16 +7,16 @@ each, combined by Kaplan-Meier over their buckets.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 from floodplain.problem import RuleError
-from floodplain.quantity import MIB
+from floodplain.raster.sketch import RELATIVE_ERROR, buckets, maximum, sketch_of
+from floodplain.raster.two_pools import mib
 
-RELATIVE_ERROR = 0.01
 CONFIDENCE = 0.95
 FACTOR = 1.1
 """On the maximum of few peaks: of all simple rules the one with the least waste in a replay of 13,930 tasks
@@ -72,16 +72,6 @@ def quantile_of(
     return of_sketches(sketch_of(values), sketch_of(bounds), quantile=quantile, factor=factor)
 
 
-def sketch_of(counts: Iterable[float]) -> Any:
-    """A DDSketch with a relative error of 1 %. Sketches of several workers merge."""
-    from ddsketch import DDSketch
-
-    sketch = DDSketch(RELATIVE_ERROR)
-    for count in counts:
-        sketch.add(count)
-    return sketch
-
-
 def of_sketches(values: Any, bounds: Any, *, quantile: float = 0.99, factor: float = FACTOR) -> Quantile:
     """The same of two DDSketches of one accuracy: known peaks, and lower bounds."""
     if not 0 < quantile < 1:
@@ -89,7 +79,7 @@ def of_sketches(values: Any, bounds: Any, *, quantile: float = 0.99, factor: flo
     known, unknown = round(values.count), round(bounds.count)
     if known + unknown == 0:
         raise RuleError("there are no peaks", "measure tasks first")
-    largest, largest_bound = values._max, bounds._max
+    largest, largest_bound = maximum(values), maximum(bounds)
     name = f"p{quantile * 100:g}"
 
     def answer(count: float | Fraction, rule: Rule, why: str) -> Quantile:
@@ -100,19 +90,19 @@ def of_sketches(values: Any, bounds: Any, *, quantile: float = 0.99, factor: flo
     if known < enough(quantile):
         if largest_bound > largest:
             why = (
-                f"the largest of {_tasks(known + unknown)} is a lower bound, {_mib(largest_bound)}: the {name} may be "
+                f"the largest of {_tasks(known + unknown)} is a lower bound, {mib(largest_bound)}: the {name} may be "
                 "any more"
             )
             return answer(largest_bound, Rule.LOWER_BOUND, why)
         confidence = math.floor(100 * (1 - quantile**known))
         why = (
-            f"{_tasks(known)}, fewer than {enough(quantile)}: the maximum, {_mib(largest)}, times {factor:g}; by "
+            f"{_tasks(known)}, fewer than {enough(quantile)}: the maximum, {mib(largest)}, times {factor:g}; by "
             f"itself it lies above the {name} with a probability of {confidence} %"
         )
         return answer(Fraction(largest) * Fraction(str(factor)), Rule.MAXIMUM, why)
     found = _kaplan_meier(values, bounds, quantile)
     if found is None:
-        why = f"the {name} of {_tasks(known + unknown)} lies among {lower_bounds}, up to {_mib(largest_bound)}"
+        why = f"the {name} of {_tasks(known + unknown)} lies among {lower_bounds}, up to {mib(largest_bound)}"
         return answer(max(largest, largest_bound), Rule.LOWER_BOUND, why)
     if unknown:
         why = f"{_tasks(known)} and {lower_bounds}, by Kaplan-Meier over buckets of {RELATIVE_ERROR * 100:g} %"
@@ -122,40 +112,24 @@ def of_sketches(values: Any, bounds: Any, *, quantile: float = 0.99, factor: flo
 
 
 def _kaplan_meier(values: Any, bounds: Any, quantile: float) -> float | None:
-    """The least bucket up to which a share of `quantile` ends; None where the lower bounds hide it.
+    """The value of the least bucket up to which a share of `quantile` ends; None where the lower bounds hide it.
 
     Survival after each bucket: S x (1 - ended / at risk), where at risk is whatever has not ended and is not hidden
     before. Of one bucket what ended comes first. Source: Kaplan and Meier 1958, doi 10.1080/01621459.1958.10501452.
     """
-    ended, hidden = dict(_buckets(values)), dict(_buckets(bounds))
+    ended, hidden = buckets(values), buckets(bounds)
     at_risk = values.count + bounds.count
     survival = 1.0
-    for key in sorted(ended.keys() | hidden.keys()):
-        survival *= 1 - ended.get(key, 0.0) / at_risk
+    for value in sorted(ended.keys() | hidden.keys()):
+        survival *= 1 - ended.get(value, 0.0) / at_risk
         # Sums of shares come out a little above or below the round figure.
-        if ended.get(key) and survival <= 1 - quantile + 1e-12:
-            return 0.0 if key == _ZERO else float(values._mapping.value(key))
-        at_risk -= ended.get(key, 0.0) + hidden.get(key, 0.0)
+        if ended.get(value) and survival <= 1 - quantile + 1e-12:
+            return value
+        at_risk -= ended.get(value, 0.0) + hidden.get(value, 0.0)
         if at_risk <= 0:
             break
     return None
 
 
-_ZERO = -(1 << 31)
-"""Key of the bucket of zeros, below every other."""
-
-
-def _buckets(sketch: Any) -> Iterator[tuple[int, float]]:
-    if sketch._zero_count:
-        yield _ZERO, sketch._zero_count
-    for index, count in enumerate(sketch._store.bins):
-        if count:
-            yield index + sketch._store.offset, count
-
-
 def _tasks(count: int) -> str:
     return f"{count:,} task{'' if count == 1 else 's'}"
-
-
-def _mib(count: float) -> str:
-    return f"{count / MIB:,.1f}".removesuffix(".0") + " MiB"

@@ -176,6 +176,6 @@ def _fixed_text(pools: TwoPools) -> str:
     return f"{mib(pools.fixed_bytes)} = {pools.processes} x {each}{agent}"
 
 
-def mib(count: int) -> str:
+def mib(count: float) -> str:
     """`546 MiB`, `0.5 MiB`: bytes for messages, at most one decimal."""
     return f"{count / MIB:,.1f}".removesuffix(".0") + " MiB"
