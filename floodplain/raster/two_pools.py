@@ -10,13 +10,12 @@ from dataclasses import dataclass, fields
 
 from floodplain.problem import Problem, ProblemsError
 from floodplain.quantity import GIB, MIB
+from floodplain.raster.counted import LEAST_BYTES, count_problem, idle_processes
 
 BASELINE_BYTES = 104 * MIB
 """Resident memory of Python with rasterio, numpy and floodplain after a warm-up (measured: examples/mosaic; 67 MiB with
 rasterio alone, facts/sizing.md 3.2). A worker that imports more has more: records say it as `baseline_bytes`."""
 CACHE_BYTES = 64 * MIB
-LEAST_BYTES = MIB
-"""Below this no cache, baseline or limit was meant in bytes."""
 
 
 @dataclass(frozen=True)
@@ -87,42 +86,24 @@ def _problems(pools: TwoPools) -> Iterator[Problem]:
 
 
 def _wrong_fields(pools: TwoPools) -> Iterator[Problem]:
+    counted = True
     for field in fields(pools):
-        value = getattr(pools, field.name)
-        if value is None and field.name == "given_threshold_bytes":
+        name, value = field.name, getattr(pools, field.name)
+        if value is None and name == "given_threshold_bytes":
             continue
-        if isinstance(value, bool) or not isinstance(value, int):
-            unit = "bytes" if field.name.endswith("_bytes") else "a count"
-            yield Problem(field.name, "should be a whole number", f"write {unit} without quotes", value)
-        elif field.name in ("slots", "processes"):
-            if value < 1:
-                yield Problem(field.name, "is less than one", "a worker has at least one", value)
-        elif field.name in _PARTS and value < LEAST_BYTES:
-            yield Problem(field.name, "is less than 1 MiB", _unit_remedy(field.name, value), value)
-        elif value < 0:
-            yield Problem(field.name, "is negative", "write zero or more bytes", value)
-    if _counts(pools) and pools.processes > pools.slots >= 1:
-        yield Problem(
-            "processes",
-            f"are more than the {pools.slots} slots",
-            "a process without a slot only costs",
-            pools.processes,
-        )
+        part = name in _PARTS
+        problem = count_problem(name, value, least_bytes=LEAST_BYTES if part else 0)
+        if problem is None and part and value == 0:
+            problem = Problem(name, "is less than 1 MiB", _NO_CACHE if name == "cache_bytes" else "write bytes", value)
+        if problem is not None:
+            counted &= name not in ("slots", "processes")
+            yield problem
+    if counted:
+        yield from idle_processes(pools.processes, pools.slots)
 
 
 _PARTS = ("small_limit_bytes", "big_limit_bytes", "baseline_bytes", "cache_bytes")
-
-
-def _counts(pools: TwoPools) -> bool:
-    return all(isinstance(value, int) for value in (pools.slots, pools.processes))
-
-
-def _unit_remedy(name: str, value: int) -> str:
-    if value > 0:
-        return f"it counts bytes: if {value} MiB are meant, write {value * MIB}"
-    if name == "cache_bytes":
-        return "without a cache GDAL decodes a block for every window that touches it; write 64 MiB or more, as bytes"
-    return "write bytes"
+_NO_CACHE = "without a cache GDAL decodes a block for every window that touches it; write 64 MiB or more, as bytes"
 
 
 def _wrong_budgets(pools: TwoPools, wrong: set[str]) -> Iterator[Problem]:

@@ -13,8 +13,9 @@ from fractions import Fraction
 
 from floodplain.problem import Problem, ProblemsError
 from floodplain.quantity import MIB
+from floodplain.raster.counted import LEAST_BYTES, count_problem, idle_processes
 from floodplain.raster.terms import Term
-from floodplain.raster.two_pools import BASELINE_BYTES, CACHE_BYTES, LEAST_BYTES, TwoPools, mib
+from floodplain.raster.two_pools import BASELINE_BYTES, CACHE_BYTES, TwoPools, mib
 
 HEADROOM = 1.3
 Z_P99 = 2.3263
@@ -173,14 +174,12 @@ def slots_within(
 def _problems(worker: WorkerMemory) -> Iterator[Problem]:
     wrong: set[str] = set()
     for field in fields(worker):
-        value = getattr(worker, field.name)
-        problem = _wrong(field.name, value)
+        problem = _wrong(field.name, getattr(worker, field.name))
         if problem is not None:
             wrong.add(field.name)
-            yield Problem(field.name, *problem, value)
-    if not wrong & {"slots", "processes"} and worker.processes > worker.slots:
-        rule = f"are more than the {worker.slots} slots"
-        yield Problem("processes", rule, "a process without a slot only costs", worker.processes)
+            yield problem
+    if not wrong & {"slots", "processes"}:
+        yield from idle_processes(worker.processes, worker.slots)
     if not wrong & {"marginal_bytes", "cache_in_marginal_bytes", "cache_bytes"}:
         most = min(worker.marginal_bytes, worker.cache_bytes)
         if worker.cache_in_marginal_bytes > most:
@@ -188,26 +187,20 @@ def _problems(worker: WorkerMemory) -> Iterator[Problem]:
             yield Problem("cache_in_marginal_bytes", rule, "write 0 if it is not known", worker.cache_in_marginal_bytes)
 
 
-def _wrong(name: str, value: object) -> tuple[str, str] | None:
-    if name in ("mean_bytes", "deviation_bytes", "headroom"):
-        if value is None and name != "headroom":
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            return "should be a number", "write digits without quotes"
-        if name == "headroom" and not 1 <= value <= 10:
-            return "is not from 1 to 10", "write a factor such as 1.3"
-        return ("is negative", "write zero or more") if value < 0 else None
-    if isinstance(value, bool) or not isinstance(value, int):
-        return "should be a whole number", f"write {'bytes' if name.endswith('_bytes') else 'a count'} without quotes"
-    if name in ("slots", "processes"):
-        return ("is less than one", "a worker has at least one") if value < 1 else None
-    if value < 0:
-        return "is negative", "write zero or more bytes"
-    if name in ("cache_bytes", "baseline_bytes", "marginal_bytes") and 0 < value < LEAST_BYTES:
-        unless = f"it counts bytes: if {value} MiB are meant, write {value * MIB}"
-        # A task may well hold less than 1 MiB; a thousand bytes are a wrong unit.
-        return ("is less than 1 MiB", unless) if name != "marginal_bytes" or value < 64 * 1024 else None
-    return None
+_LEAST_BYTES = {"cache_bytes": LEAST_BYTES, "baseline_bytes": LEAST_BYTES, "marginal_bytes": 64 * 1024}
+"""A task may well hold less than 1 MiB; a thousand bytes are a wrong unit."""
+
+
+def _wrong(name: str, value: object) -> Problem | None:
+    if name not in ("mean_bytes", "deviation_bytes", "headroom"):
+        return count_problem(name, value, least_bytes=_LEAST_BYTES.get(name, 0))
+    if value is None and name != "headroom":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return Problem(name, "should be a number", "write digits without quotes", value)
+    if name == "headroom":
+        return None if 1 <= value <= 10 else Problem(name, "is not from 1 to 10", "write a factor such as 1.3", value)
+    return Problem(name, "is negative", "write zero or more", value) if value < 0 else None
 
 
 def _counted(count: int, noun: str) -> str:
