@@ -7,6 +7,7 @@ and the estimate is the greatest of them. Where each term comes from: docs/how-w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,7 +33,7 @@ from floodplain.raster.task_buffers import (
     vrt_blocks_bytes,
 )
 from floodplain.raster.terms import Estimate, Term
-from floodplain.raster.warp_chunk import VRT_BLOCK, Chunk, largest_chunk, pixel_cost
+from floodplain.raster.warp_chunk import Chunk, as_small_as_blocks, largest_chunk, pixel_cost
 
 FIXED = MIB // 2
 """Handles, the transformer's tables, Python's objects, what the allocator rounds up. Measured by
@@ -117,38 +118,33 @@ def _warping(task: RasterTask) -> list[list[Term]]:
         return []
     arrays = source_terms(task, 2) if settings.way is Way.ARRAY else []
     if settings.way is Way.VRT and _by_blocks(task, chunk):
-        cache = cache_terms(task, vrt_blocks_bytes(task, task.destination.bands))
-        block = block_term(task)
-        return [[destination_term(task, 1.0), *cache, block, torn_term(task, cache[0], block)]]
+        return [_block_by_block(task)]
     # reproject warps with GDALChunkAndWarpMulti when it has threads: one chunk is read while another is warped.
     flying = 2 if settings.way is not Way.VRT and settings.threads > 1 and chunk.count > 1 else 1
-    cache = cache_terms(task)
+    cached = math.ceil(vrt_blocks_bytes(task, task.destination.bands) * chunk.small_pixels / task.destination.pixels)
     if settings.way is Way.VRT and task.header.alpha_bands:
         # The alpha of a chunk is written into the VRT's own blocks. One on an edge is warped first, in all bands.
-        cache = cache_terms(task, vrt_blocks_bytes(task, 1) + edge_blocks_bytes(task))
+        cached = max(cached, vrt_blocks_bytes(task, 1) + edge_blocks_bytes(task))
+    cache = cache_terms(task, cached)
     if _straight(task, chunk):
-        return [
-            [*arrays, destination_term(task, 1.0), *cache, chunk_term(chunk, 1, 0, "straight into the destination")]
-        ]
+        straight = chunk_term(chunk, 1, 0, "straight into the destination")
+        return [[*arrays, destination_term(task, 1.0), *cache, straight]]
     # Chunks side by side touch every page of the array's rows before the last is warped.
     before = max(0.0, 1 - flying / chunk.count) if chunk.width == task.destination.width or chunk.count == 1 else 1.0
+    warped = chunk_term(chunk, flying, flying, "the last is warped")
+    written = chunk_term(chunk, flying - 1, flying, "the last is written")
     kept = kept_term(chunk)
-    return [
-        [
-            *arrays,
-            destination_term(task, before),
-            *cache,
-            chunk_term(chunk, flying, flying, "the last is warped"),
-            kept,
-        ],
-        [
-            *arrays,
-            destination_term(task, 1.0),
-            *cache,
-            chunk_term(chunk, flying - 1, flying, "the last is written"),
-            kept,
-        ],
+    moments = [
+        [*arrays, destination_term(task, before), *cache, warped, kept],
+        [*arrays, destination_term(task, 1.0), *cache, written, kept],
     ]
+    return [*moments, _block_by_block(task)] if chunk.small_pixels else moments
+
+
+def _block_by_block(task: RasterTask) -> list[Term]:
+    """While a warped VRT is read through the cache."""
+    cache, block = cache_terms(task, vrt_blocks_bytes(task, task.destination.bands)), block_term(task)
+    return [destination_term(task, 1.0), *cache, block, torn_term(task, cache[0], block)]
 
 
 def _fixed(task: RasterTask) -> Term:
@@ -185,7 +181,7 @@ def _by_blocks(task: RasterTask, chunk: Chunk) -> bool:
     band that is not warped but made, or the chunks became as small as blocks."""
     if task.settings.add_alpha or task.bands < task.header.bands:
         return True
-    return chunk.count > 1 and (chunk.width <= VRT_BLOCK[0] or chunk.height <= VRT_BLOCK[1])
+    return chunk.count > 1 and as_small_as_blocks(chunk)
 
 
 def _straight(task: RasterTask, chunk: Chunk) -> bool:

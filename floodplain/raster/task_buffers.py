@@ -99,7 +99,7 @@ def block_term(task: RasterTask) -> Term:
         part = middle_part(task.windows[0], task.destination, task.settings, corners, (width, height))
         pixels = part.windows[0].pixels
     cost = pixel_cost(task.header, task.bands, one, task.settings)
-    size = pixels * (cost.values + cost.source_mask) + one.pixels * (cost.values + cost.destination_mask)
+    size = pixels * (cost.values + cost.source_mask + cost.scratch) + one.pixels * (cost.values + cost.destination_mask)
     return Term("warp block", math.ceil(size), f"one block of the warped VRT, {width} x {height} px")
 
 

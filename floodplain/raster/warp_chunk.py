@@ -49,6 +49,9 @@ class Chunk:
     """Destination pixels without masks."""
     mask_bytes: int
     """Masks of the destination."""
+    small_pixels: int = 0
+    """Of the destination, in pieces of a warped VRT that are as small as its blocks beside this one that is not: they
+    are read through the cache."""
 
 
 def pixel_cost(header: Header, bands: int, destination: Destination, settings: GdalSettings) -> PixelCost:
@@ -86,8 +89,17 @@ def largest_chunk(
     if corners is not None and len(windows) == 1:
         parts = parts_of(windows[0], destination, settings, corners, lambda part: _fits(cost, part, settings))
     chunks = [_halved(cost, part, settings) for part in parts]
-    largest = max(chunks, key=lambda chunk: chunk.source_bytes + chunk.destination_bytes + chunk.mask_bytes)
-    return replace(largest, count=sum(chunk.count for chunk in chunks))
+    at_once = chunks
+    if settings.way is Way.VRT and len(chunks) > 1:
+        at_once = [chunk for chunk in chunks if not as_small_as_blocks(chunk)] or chunks
+    largest = max(at_once, key=lambda chunk: chunk.source_bytes + chunk.destination_bytes + chunk.mask_bytes)
+    small = sum(part.width * part.height for part, chunk in zip(parts, chunks, strict=True) if chunk not in at_once)
+    return replace(largest, count=sum(chunk.count for chunk in chunks), small_pixels=small)
+
+
+def as_small_as_blocks(chunk: Chunk) -> bool:
+    """Of a warped VRT."""
+    return chunk.width <= VRT_BLOCK[0] or chunk.height <= VRT_BLOCK[1]
 
 
 def _fits(cost: PixelCost, part: Part, settings: GdalSettings) -> bool:
