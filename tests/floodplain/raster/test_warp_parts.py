@@ -7,8 +7,10 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
+from floodplain.quantity import MIB
 from floodplain.raster.placement import Corners
 from floodplain.raster.task import Destination, GdalSettings, SourceWindow, Way
+from floodplain.raster.warp_chunk import PixelCost, largest_chunk
 from floodplain.raster.warp_parts import MOST_PARTS, Part, middle_part, parts_of
 
 RASTER = SourceWindow(0, 0, 1000, 1000, 1, 1000, 1000)
@@ -104,3 +106,12 @@ def test_parts_cover_the_destination_once_and_read_within_the_source(
         assert window.pixels <= RASTER.pixels
         assert window.pixels == 0 or (window.column >= 0 and window.column + window.width <= 1000)
         assert window.pixels <= most or min(part.width, part.height) <= 2 or len(parts) >= MOST_PARTS
+
+
+def test_a_turned_warped_vrt_is_read_partly_at_once_and_partly_by_blocks() -> None:
+    """Its middle needs more of the source than memory holds, until its parts are as small as blocks."""
+    to = Destination(2400, 2400, 4, "float32")
+    cost = PixelCost(values=16, source_mask=0, destination_mask=0, scratch=0)
+    settings = GdalSettings(way=Way.VRT, resampling="nearest", warp_memory_bytes=8 * MIB)
+    chunk = largest_chunk(cost, [RASTER], to, settings, turned(45, 600))
+    assert (chunk.width, chunk.height, chunk.count, chunk.small_pixels) == (600, 600, 20, 4 * 600 * 600)
