@@ -8,9 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from floodplain import cli_raster_options as options
 from floodplain.cli_raster import raster
-from floodplain.cli_raster_estimate import Bounds, Crs, Tile, Window, answer, asked_of, headline
+from floodplain.cli_raster_estimate import answer, headline
+from floodplain.cli_raster_ground import asked_of, ground_of
+from floodplain.cli_raster_options import PoolFlags, Sidecars, TargetFlags, TaskFlags
+from floodplain.cli_raster_status import bad, failed
+from floodplain.grouped_options import grouped
 
 _STATUS = (
     "Exit status: 0 printed, 1 the estimate is refused or cannot be had, or a file cannot be read or understood, "
@@ -19,6 +22,7 @@ _STATUS = (
 
 
 @raster.command("annotate", epilog=_STATUS)
+@grouped
 def annotate(
     source: Annotated[
         str | None, typer.Argument(help="A raster, as of `raster estimate`; or name --routed.", metavar="[SOURCE]")
@@ -33,31 +37,11 @@ def annotate(
     manifest: Annotated[
         str | None, typer.Option(help="Print this Job, CronJob or Pod with the annotations on its pod.", metavar="FILE")
     ] = None,
-    tile: Tile = None,
-    window: Window = None,
-    bounds: Bounds = None,
-    crs: Crs = None,
-    size: options.Sized = None,
-    bands: options.Bands = None,
-    dtype: options.Dtype = None,
-    resampling: options.Resampling = "nearest",
-    way: options.Way = "vrt",
-    masked: options.Masked = False,
-    warp_memory: options.WarpMemory = "64Mi",
-    threads: options.Threads = 1,
-    factor: options.Factor = 1.0,
-    history: options.History = None,
-    layer: options.Layer = None,
-    sidecars: options.Sidecars = False,
-    pools_file: options.PoolsFile = None,
-    slots: options.Slots = None,
-    small_memory: options.SmallMemory = None,
-    big_memory: options.BigMemory = None,
-    baseline: options.Baseline = None,
-    cache: options.Cache = None,
-    processes: options.Processes = None,
-    agent: options.Agent = None,
-    threshold: options.Threshold = None,
+    *,
+    target: TargetFlags,
+    tasks: TaskFlags,
+    sidecars: Sidecars = False,
+    pools: PoolFlags,
 ) -> None:
     """Print the annotations of a pod that runs a task: engine, peak (estimate and baseline) and what it consists of.
 
@@ -67,28 +51,24 @@ def annotate(
     from floodplain.problem import printable
     from floodplain.raster.pod_annotations import annotations_of, patched, to_yaml
 
-    flags = options.PoolFlags(pools_file, slots, small_memory, big_memory, baseline, cache, processes, agent, threshold)
-    ground = options.ground_of(
-        options.TaskFlags(resampling, way, masked, warp_memory, threads, factor, history, layer), flags
-    )
+    ground = ground_of(tasks, pools)
     if (source is None) == (routed is None):
-        options.bad("SOURCE: name a raster, or a file of routed lines with --routed; not both")
-    if routed is not None and history:
-        options.bad("--history: does not go with --routed, whose estimates are made; give it to `raster route`")
+        bad("SOURCE: name a raster, or a file of routed lines with --routed; not both")
+    if routed is not None and tasks.history:
+        bad("--history: does not go with --routed, whose estimates are made; give it to `raster route`")
     try:
         if routed is not None:
             found, of = _largest(routed, line)
         else:
             assert source is not None
-            asked = asked_of(tile, window, bounds, crs, size, bands, dtype)
+            asked = asked_of(target)
             found, of = answer(source, asked, ground, sidecars)[0].to_json(), headline(source, asked)
         if "peak_bytes" not in found or found["pool"] not in ("small", "big"):
             raise FileError(printable(f"{of} is {found['pool']}: {found['reason']}"))
         made = annotations_of(found["peak_bytes"], ground.pools.baseline_bytes, found["terms"], of=of)
         typer.echo(to_yaml(made) if manifest is None else _patched(manifest, made, patched), nl=False)
     except FileError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(options.FAILED) from None
+        failed(str(error))
 
 
 def _patched(manifest: str, made: Mapping[str, str], patch: Any) -> str:

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from floodplain import cli_raster_options as options
 from floodplain.cli_raster import raster
+from floodplain.cli_raster_ground import asked_of, ground_of
+from floodplain.cli_raster_options import PoolFlags, Sidecars, TargetFlags, TaskFlags
+from floodplain.cli_raster_status import DONE, FAILED
+from floodplain.grouped_options import grouped
 
 if TYPE_CHECKING:
     from floodplain.raster.read_headers import Read
@@ -15,45 +18,20 @@ if TYPE_CHECKING:
     from floodplain.raster.tile_line import Asked
 
 _STATUS = (
-    "Exit status: 0 it has a pool or nothing to do, 1 it is refused, or the raster cannot be read, 2 bad options. "
+    "Exit status: 0 it has a pool or nothing to do, 1 it is refused, or raster or file cannot be read, 2 bad options. "
     "Sizes are Kubernetes quantities, such as 64Mi."
 )
 
-Source = Annotated[str, typer.Argument(help="A path, or http(s)://, s3:// or /vsi.../.", metavar="SOURCE")]
-Tile = Annotated[str | None, typer.Option(help="Of web mercator; y from the north.", metavar="z/x/y")]
-Window = Annotated[str | None, typer.Option(help="Pixels of the raster.", metavar="COLUMN,ROW,WIDTH,HEIGHT")]
-Bounds = Annotated[str | None, typer.Option(help="In --crs.", metavar="LEFT,BOTTOM,RIGHT,TOP")]
-Crs = Annotated[str | None, typer.Option(help="Of the destination; default: the raster's.", metavar="EPSG:n")]
-
 
 @raster.command("estimate", epilog=_STATUS)
+@grouped
 def estimate(
-    source: Source,
-    tile: Tile = None,
-    window: Window = None,
-    bounds: Bounds = None,
-    crs: Crs = None,
-    size: options.Sized = None,
-    bands: options.Bands = None,
-    dtype: options.Dtype = None,
-    resampling: options.Resampling = "nearest",
-    way: options.Way = "vrt",
-    masked: options.Masked = False,
-    warp_memory: options.WarpMemory = "64Mi",
-    threads: options.Threads = 1,
-    factor: options.Factor = 1.0,
-    history: options.History = None,
-    layer: options.Layer = None,
-    sidecars: options.Sidecars = False,
-    pools_file: options.PoolsFile = None,
-    slots: options.Slots = None,
-    small_memory: options.SmallMemory = None,
-    big_memory: options.BigMemory = None,
-    baseline: options.Baseline = None,
-    cache: options.Cache = None,
-    processes: options.Processes = None,
-    agent: options.Agent = None,
-    threshold: options.Threshold = None,
+    source: Annotated[str, typer.Argument(help="A path, or http(s)://, s3:// or /vsi.../.", metavar="SOURCE")],
+    *,
+    target: TargetFlags,
+    tasks: TaskFlags,
+    sidecars: Sidecars = False,
+    pools: PoolFlags,
     as_json: Annotated[bool, typer.Option("--json", help="Print the estimate as JSON.")] = False,
 ) -> None:
     """Estimate what a read or warp will hold, from the raster's header alone: no pixel is read.
@@ -67,11 +45,7 @@ def estimate(
     from floodplain.problem import printable
     from floodplain.raster.route import Place
 
-    ground = options.ground_of(
-        options.TaskFlags(resampling, way, masked, warp_memory, threads, factor, history, layer),
-        options.PoolFlags(pools_file, slots, small_memory, big_memory, baseline, cache, processes, agent, threshold),
-    )
-    asked = asked_of(tile, window, bounds, crs, size, bands, dtype)
+    ground, asked = ground_of(tasks, pools), asked_of(target)
     one, read = answer(source, asked, ground, sidecars)
     requests = getattr(read, "requests", None)
     if as_json:
@@ -84,26 +58,7 @@ def estimate(
         typer.echo(printable(one.routing.reason), err=True)
     else:
         print_estimate(console(), headline(source, asked), one, requests, ground.pools)
-    raise typer.Exit(options.FAILED if one.routing.place in (Place.REFUSED, Place.FAILED) else options.DONE)
-
-
-def asked_of(
-    tile: str | None,
-    window: str | None,
-    bounds: str | None,
-    crs: str | None,
-    size: str | None,
-    bands: str | None,
-    dtype: str | None,
-) -> Asked:
-    """What options ask for. Ends the command with status 2 after telling what is wrong."""
-    from floodplain.raster.routed import crs_problem
-
-    places = {"tile": tile, "window": window, "bounds": bounds, "crs": crs}
-    asked = options.asked_of({**places, "size": size, "bands": bands, "dtype": dtype})
-    if asked.crs is not None and (problem := crs_problem(asked.crs)) is not None:
-        options.bad(f"--crs: {problem}")
-    return asked
+    raise typer.Exit(FAILED if one.routing.place in (Place.REFUSED, Place.FAILED) else DONE)
 
 
 def answer(source: str, asked: Asked, ground: Ground, sidecars: bool) -> tuple[Routed, Read]:

@@ -1,18 +1,20 @@
 """`floodplain raster workers` and `raster bill`: from measured peaks to a worker and a bill. Edge: reads, prints.
 
-Whatever computes is imported inside the functions, so that `--help` stays fast. Exit status: 0, or 1 for bad input.
+Whatever computes is imported inside the functions, so that `--help` stays fast.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 from floodplain.cli_raster import raster
+from floodplain.cli_raster_status import bad, failed
+from floodplain.grouped_options import grouped
 
 if TYPE_CHECKING:
     from floodplain.problem import Problem
@@ -45,46 +47,49 @@ History = Annotated[
 ]
 Layer = Annotated[str | None, typer.Option(help="Only this kind of task; default: the one with the largest peaks.")]
 Slots = Annotated[str | None, typer.Option(help="Tasks at once in a worker; default: 8.", metavar="COUNT")]
-Processes = Annotated[
-    str, typer.Option(help="Processes of a worker: 1 with threads, `each` for one a slot.", metavar="COUNT")
-]
-Baseline = Annotated[
-    str | None,
-    typer.Option(help="Of one process before any task; default: the largest of the history.", metavar="SIZE"),
-]
-Cache = Annotated[str, typer.Option(help="GDAL's block cache of each process.", metavar="SIZE")]
-CacheInPeak = Annotated[
-    str,
-    typer.Option(help="What of a measured peak is block cache, where that is known.", metavar="SIZE"),
-]
-Agent = Annotated[str, typer.Option(help="What else runs in the worker's pod.", metavar="SIZE")]
-Headroom = Annotated[float, typer.Option(help="On the peaks, not on the cache.", metavar="FACTOR")]
-Threshold = Annotated[
-    float,
-    typer.Option(help="Share of a slot above which an estimate goes to the big worker.", metavar="SHARE"),
-]
-Quantile = Annotated[
-    float, typer.Option(help="Of the peaks, that slots are sized for: 0.99 is the p99.", metavar="SHARE")
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON, in bytes.")]
 
+_STATUS = (
+    "Exit status: 0 answered, 1 a file cannot be read, understood or written, or its tasks say nothing, 2 bad options."
+)
 
-@raster.command("workers")
+
+@dataclass(frozen=True)
+class WorkerFlags:
+    """The worker, and what of the history it is sized for."""
+
+    processes: Annotated[
+        str, typer.Option(help="Processes of a worker: 1 with threads, `each` for one a slot.", metavar="COUNT")
+    ] = "1"
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="Of one process before any task; default: the largest of the history.", metavar="SIZE"),
+    ] = None
+    cache: Annotated[str, typer.Option(help="GDAL's block cache of each process.", metavar="SIZE")] = "64Mi"
+    cache_in_peak: Annotated[
+        str, typer.Option(help="What of a measured peak is block cache, where that is known.", metavar="SIZE")
+    ] = "0"
+    agent: Annotated[str, typer.Option(help="What else runs in the worker's pod.", metavar="SIZE")] = "0"
+    headroom: Annotated[float, typer.Option(help="On the peaks, not on the cache.", metavar="FACTOR")] = 1.3
+    threshold: Annotated[
+        float, typer.Option(help="Share of a slot above which an estimate goes to the big worker.", metavar="SHARE")
+    ] = 0.5
+    quantile: Annotated[
+        float, typer.Option(help="Of the peaks, that slots are sized for: 0.99 is the p99.", metavar="SHARE")
+    ] = 0.99
+
+
+@raster.command("workers", epilog=_STATUS)
+@grouped
 def workers(
     history: History,
+    *,
     layer: Layer = None,
     slots: Slots = None,
     memory: Annotated[
         str | None, typer.Option(help="Instead of slots: as many as this memory holds.", metavar="SIZE")
     ] = None,
-    processes: Processes = "1",
-    baseline: Baseline = None,
-    cache: Cache = "64Mi",
-    cache_in_peak: CacheInPeak = "0",
-    agent: Agent = "0",
-    headroom: Headroom = 1.3,
-    threshold: Threshold = 0.5,
-    quantile: Quantile = 0.99,
+    flags: WorkerFlags,
     as_json: AsJson = False,
 ) -> None:
     """Size a worker from measured peaks: slots, memory with its arithmetic, threshold, GDAL cache, warnings."""
@@ -92,8 +97,8 @@ def workers(
     from floodplain.raster.worker_told import document, told
 
     if slots is not None and memory is not None:
-        _end("--memory: does not go with --slots: each follows from the other; leave one of them out")
-    wishes = _wishes(slots, memory, processes, baseline, cache, cache_in_peak, agent, headroom, threshold, quantile)
+        bad("--memory: does not go with --slots: each follows from the other; leave one of them out")
+    wishes = _wishes(slots, memory, flags)
     records = _records(history)
     sized = _answered(lambda: size_worker(records, wishes, layer=layer))
     if as_json:
@@ -102,20 +107,15 @@ def workers(
     _print(told(sized), good=not sized.warnings)
 
 
-@raster.command("bill")
+@raster.command("bill", epilog=_STATUS)
+@grouped
 def bill(
     history: History,
+    *,
     layer: Layer = None,
     slots: Slots = None,
     workers: Annotated[str, typer.Option(help="Workers of many slots, in both ways.", metavar="COUNT")] = "1",
-    processes: Processes = "1",
-    baseline: Baseline = None,
-    cache: Cache = "64Mi",
-    cache_in_peak: CacheInPeak = "0",
-    agent: Agent = "0",
-    headroom: Headroom = 1.3,
-    threshold: Threshold = 0.5,
-    quantile: Quantile = 0.99,
+    flags: WorkerFlags,
     price: Annotated[
         float | None, typer.Option(help="US dollars for a GiB of memory for an hour.", metavar="USD")
     ] = None,
@@ -136,7 +136,7 @@ def bill(
     from floodplain.raster.bill_chart import bill_lines, bill_svg
     from floodplain.raster.bill_told import document, told
 
-    wishes = _wishes(slots, None, processes, baseline, cache, cache_in_peak, agent, headroom, threshold, quantile)
+    wishes = _wishes(slots, None, flags)
     count = _count("--workers", workers)
     records = _records(history)
     try:
@@ -146,7 +146,7 @@ def bill(
         if plot is not None:
             write_text("--plot", plot, bill_svg(made))
     except FileError as error:
-        _end(str(error))
+        failed(str(error))
     if as_json:
         _print_json(document(made, rate, higher))
         return
@@ -158,18 +158,7 @@ def bill(
         typer.echo(f"\nPlot: {shown(plot)}")
 
 
-def _wishes(
-    slots: str | None,
-    memory: str | None,
-    processes: str,
-    baseline: str | None,
-    cache: str,
-    cache_in_peak: str,
-    agent: str,
-    headroom: float,
-    threshold: float,
-    quantile: float,
-) -> Wishes:
+def _wishes(slots: str | None, memory: str | None, flags: WorkerFlags) -> Wishes:
     """What the options say. Ends with every option that is wrong in itself."""
     from floodplain.raster.sized_worker import Wishes
 
@@ -185,17 +174,17 @@ def _wishes(
     wishes = Wishes(
         slots=read("--slots", slots, _checked_count),
         limit_bytes=read("--memory", memory, _size),
-        processes=None if processes == "each" else read("--processes", processes, _checked_count),
-        baseline_bytes=read("--baseline", baseline, _size),
-        cache_bytes=read("--cache", cache, _size),
-        cache_in_marginal_bytes=read("--cache-in-peak", cache_in_peak, _size),
-        headroom=headroom,
-        threshold_share=threshold,
-        quantile=quantile,
-        agent_bytes=read("--agent", agent, _size),
+        processes=None if flags.processes == "each" else read("--processes", flags.processes, _checked_count),
+        baseline_bytes=read("--baseline", flags.baseline, _size),
+        cache_bytes=read("--cache", flags.cache, _size),
+        cache_in_marginal_bytes=read("--cache-in-peak", flags.cache_in_peak, _size),
+        headroom=flags.headroom,
+        threshold_share=flags.threshold,
+        quantile=flags.quantile,
+        agent_bytes=read("--agent", flags.agent, _size),
     )
     if problems:
-        _end("\n".join(problems))
+        bad(*problems)
     return wishes
 
 
@@ -203,7 +192,7 @@ def _count(option: str, text: str) -> int:
     try:
         return _checked_count(option, text)
     except ValueError as error:
-        _end(str(error))
+        bad(str(error))
 
 
 def _checked_count(option: str, text: str) -> int:
@@ -237,7 +226,7 @@ def _records(paths: list[str]) -> list[Record]:
     try:
         return read_records(paths)
     except FileError as error:
-        _end(str(error))
+        failed(str(error))
 
 
 def _price(price: float | None, prices: str | None) -> MemoryPrice | None:
@@ -247,7 +236,7 @@ def _price(price: float | None, prices: str | None) -> MemoryPrice | None:
 
     if price is not None:
         if not 0 <= price <= 1_000_000:
-            _end(f"--price: {price} is no price; write US dollars for a GiB of memory for an hour, such as 0.005")
+            bad(f"--price: {price} is no price; write US dollars for a GiB of memory for an hour, such as 0.005")
         return MemoryPrice(price, "--price")
     table = read_price_table(prices)
     return None if table is None else memory_price(table)
@@ -260,14 +249,20 @@ def _answered(compute: Callable[[], _Answer]) -> _Answer:
     try:
         return compute()
     except ProblemsError as error:
-        _end("\n".join(dict.fromkeys(str(_as_option(problem)) for problem in error.problems)))
+        _told(error.problems)
     except RuleError as error:
         path = str(error.path[0]) if error.path else "layer" if isinstance(error.value, str) else "--history"
-        _end(str(_as_option(Problem(path, error.rule, error.remedy, error.value))))
+        _told([Problem(path, error.rule, error.remedy, error.value)])
+
+
+def _told(problems: Sequence[Problem]) -> NoReturn:
+    """End with problems of options, or else of what the history says."""
+    end = bad if any(problem.path in _OPTIONS for problem in problems) else failed
+    end(*dict.fromkeys(str(_as_option(problem)) for problem in problems))
 
 
 def _as_option(problem: Problem) -> Problem:
-    from floodplain.cli_raster_options import in_quantities
+    from floodplain.cli_raster_ground import in_quantities
 
     return in_quantities(replace(problem, path=_OPTIONS.get(problem.path, problem.path)), problem.path)
 
@@ -283,8 +278,3 @@ def _print_json(document: dict[str, Any]) -> None:
     import json
 
     typer.echo(json.dumps(document, indent=2))
-
-
-def _end(message: str) -> NoReturn:
-    typer.echo(message, err=True)
-    raise typer.Exit(1)

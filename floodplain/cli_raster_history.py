@@ -37,16 +37,14 @@ def read_records(paths: Sequence[str]) -> list[Record]:
 
 
 def read_calibration(paths: Sequence[str], layer: str | None) -> Calibration:
-    """Factors by layer; `layer` must be one of the histories. Raises FileError."""
-    from floodplain.cli_plan_files import FileError, shown
-    from floodplain.problem import did_you_mean
+    """Factors by layer. Raises FileError, and RuleError where `layer` is none of the histories."""
+    from floodplain.cli_plan_files import shown
+    from floodplain.problem import RuleError, did_you_mean
     from floodplain.raster.calibration import calibrate
 
     records = read_records(paths)
     layers = {record.layer for record in records}
     if layer is not None and layer not in layers:
         known = f"the history has {', '.join(shown(name) for name in sorted(layers)[:10])}"
-        raise FileError(
-            f"--layer: {shown(layer)} is not a layer of the history; {did_you_mean(layer, layers) or known}"
-        )
+        raise RuleError("is not a layer of the history", did_you_mean(layer, layers) or known, value=layer)
     return calibrate(records)

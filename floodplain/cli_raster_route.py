@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from floodplain import cli_raster_options as options
 from floodplain.cli_raster import raster
+from floodplain.cli_raster_ground import ground_of
+from floodplain.cli_raster_options import PoolFlags, Sidecars, TaskFlags
+from floodplain.cli_raster_status import DONE, FAILED, INTERRUPTED
+from floodplain.grouped_options import grouped
 
 if TYPE_CHECKING:
     from floodplain.cli_raster_files import RoutedFiles
@@ -24,32 +27,19 @@ _STATUS = (
 
 
 @raster.command("route", epilog=_STATUS)
+@grouped
 def route(
     tiles: Annotated[str, typer.Argument(help="A JSON object a line; - reads stdin.", metavar="TILES")],
     out: Annotated[str, typer.Option(help="Folder for small.jsonl, big.jsonl and others.", metavar="DIR")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run wrote there.")] = False,
     parallel: Annotated[int, typer.Option(min=1, max=256, help="Headers that are read at once.")] = 16,
+    *,
     on_failure: Annotated[
         str, typer.Option(help="fail, or big: a task whose estimate cannot be had goes to the big pool.")
     ] = "fail",
-    resampling: options.Resampling = "nearest",
-    way: options.Way = "vrt",
-    masked: options.Masked = False,
-    warp_memory: options.WarpMemory = "64Mi",
-    threads: options.Threads = 1,
-    factor: options.Factor = 1.0,
-    history: options.History = None,
-    layer: options.Layer = None,
-    sidecars: options.Sidecars = False,
-    pools_file: options.PoolsFile = None,
-    slots: options.Slots = None,
-    small_memory: options.SmallMemory = None,
-    big_memory: options.BigMemory = None,
-    baseline: options.Baseline = None,
-    cache: options.Cache = None,
-    processes: options.Processes = None,
-    agent: options.Agent = None,
-    threshold: options.Threshold = None,
+    tasks: TaskFlags,
+    sidecars: Sidecars = False,
+    pools: PoolFlags,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """Split a list of tasks by their estimates: small.jsonl, big.jsonl, and refused, skipped and failed if there are.
@@ -65,28 +55,23 @@ def route(
     from floodplain.cli_raster_files import RoutedFiles
     from floodplain.stop_signals import stoppable
 
-    ground = options.ground_of(
-        options.TaskFlags(
-            resampling, way, masked, warp_memory, threads, factor, history, layer, on_failure, layer_of_line=True
-        ),
-        options.PoolFlags(pools_file, slots, small_memory, big_memory, baseline, cache, processes, agent, threshold),
-    )
+    ground = ground_of(tasks, pools, on_failure=on_failure, layer_of_line=True)
     files = RoutedFiles(out, overwrite=overwrite)
     try:
         with stoppable():
             status = _read_and_route(tiles, ground, files, parallel, sidecars, as_json)
     except FileError as error:
         typer.echo(str(error), err=True)
-        status = options.FAILED
+        status = FAILED
     except BrokenProcessPool:
         typer.echo(
             "A process of this command was killed, as for memory: nothing was written. Route fewer lines at once.",
             err=True,
         )
-        status = options.FAILED
+        status = FAILED
     except KeyboardInterrupt as stop:
         typer.echo(f"Interrupted: {'the files are written' if files.committed else 'nothing was written'}.", err=True)
-        status = getattr(stop, "status", options.INTERRUPTED)
+        status = getattr(stop, "status", INTERRUPTED)
     raise typer.Exit(status)
 
 
@@ -101,7 +86,7 @@ def _read_and_route(
         for problem in problems:
             typer.echo(problem, err=True)
         typer.echo("Nothing was written: mend these lines first.", err=True)
-        return options.FAILED
+        return FAILED
     return _route(tasks, ground, files, parallel, sidecars, as_json)
 
 
@@ -151,7 +136,7 @@ def _route(
         typer.echo(json.dumps({"headers": len(sources), "pools": found}, indent=2))
     else:
         print_routed(console(), counted, written)
-    return options.FAILED if told[Place.REFUSED] or told[Place.FAILED] else options.DONE
+    return FAILED if told[Place.REFUSED] or told[Place.FAILED] else DONE
 
 
 def _unknown_crs(tasks: Sequence[TileLine]) -> list[str]:

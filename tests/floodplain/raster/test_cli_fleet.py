@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from benchmarks.raster_bill import tiles
 from floodplain.cli import app
-from floodplain.cli_raster_options import OPTIONS
+from floodplain.cli_raster_options import POOL_OPTIONS
 from floodplain.quantity import GIB, MIB
 from floodplain.raster.bill import make_bill
 from floodplain.raster.bill_told import document as bill_document
@@ -37,10 +37,10 @@ def run(*arguments: str, **environment: str) -> Result:
     return result
 
 
-def refused(*arguments: str) -> list[str]:
+def refused(*arguments: str, status: int = 1) -> list[str]:
     """Lines of standard error; nothing may be on standard output."""
     result = run(*arguments)
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (status, "")
     return result.stderr.splitlines()
 
 
@@ -256,11 +256,11 @@ def test_every_bad_line_of_a_history_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options_are_told_by_their_names(history: str, arguments: tuple[str, ...], said: list[str]) -> None:
-    assert refused("workers", "--history", history, *arguments) == said
+    assert refused("workers", "--history", history, *arguments, status=2) == said
 
 
 def test_a_memory_that_holds_no_slot_is_refused_with_what_one_needs(history: str) -> None:
-    (line,) = refused("workers", "--history", history, "--memory", "512Mi")
+    (line,) = refused("workers", "--history", history, "--memory", "512Mi", status=2)
     peak = size_worker(tiles(0, 500)).peak.bytes / MIB
     assert line.startswith(f"--memory: '512Mi' holds no slot: a process and a task of p99 {peak:,.1f} MiB need 1,")
     assert line.endswith(" MiB; give more memory or a smaller cache, or send more tasks to the big pool")
@@ -274,11 +274,10 @@ def test_a_memory_that_holds_no_slot_is_refused_with_what_one_needs(history: str
             ("--price", "-1"),
             ["--price: -1.0 is no price; write US dollars for a GiB of memory for an hour, such as 0.005"],
         ),
-        (("--prices", "/"), ["--prices: / cannot be read (Is a directory); name a file that you may read"]),
     ],
 )
 def test_wrong_options_of_a_bill(history: str, arguments: tuple[str, ...], said: list[str]) -> None:
-    assert refused("bill", "--history", history, *arguments) == said
+    assert refused("bill", "--history", history, *arguments, status=2) == said
 
 
 @pytest.mark.parametrize("command", ["workers", "bill"])
@@ -326,7 +325,7 @@ def test_the_pools_of_an_answer_are_those_that_routing_takes_as_options_and_as_a
     for wishes in (Wishes(), Wishes(processes=None), Wishes(threshold_share=0.8, agent_bytes=50 * MIB)):
         sized = size_worker(records, wishes)
         flags = dict(zip(*[iter(route_options(sized.pools).split())] * 2, strict=True))
-        taken = two_pools({field: _option(flags[option]) for field, option in OPTIONS.items() if option in flags})
+        taken = two_pools({field: _option(flags[option]) for field, option in POOL_OPTIONS.items() if option in flags})
         assert (taken.slots, taken.small_limit_bytes) == (sized.pools.slots, sized.pools.small_limit_bytes)
         assert (taken.processes, taken.cache_bytes) == (sized.pools.processes, sized.pools.cache_bytes)
         assert 0 <= sized.pools.threshold_bytes - taken.threshold_bytes <= MIB

@@ -195,13 +195,13 @@ def test_a_bad_figure_of_the_pools_file_is_told_where_it_stands(raster: str, tmp
     pools = tmp_path / "raster.json"
     pools.write_text('{"slots": 8, "smallLimitBytes": "100Mi"}')
     status, (told,) = refused(raster, "--pools-file", str(pools))
-    assert (status, told.partition(" leaves")[0]) == (2, f"--pools-file: {pools}: small_limit_bytes: '100Mi'")
+    assert (status, told.partition(" leaves")[0]) == (1, f"--pools-file: {pools}: small_limit_bytes: '100Mi'")
     pools.write_text("{")
     status, (told,) = refused(raster, "--pools-file", str(pools))
-    assert (status, told.partition(" (")[0]) == (2, f"--pools-file: {pools}: the pools: are not JSON")
+    assert (status, told.partition(" (")[0]) == (1, f"--pools-file: {pools}: the pools: are not JSON")
     missing = tmp_path / "none.json"
     told = f"--pools-file: {missing} cannot be read (No such file or directory); name a file that you may read"
-    assert refused(raster, "--pools-file", str(missing)) == (2, [told])
+    assert refused(raster, "--pools-file", str(missing)) == (1, [told])
 
 
 def test_a_raster_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:

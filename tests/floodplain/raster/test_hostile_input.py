@@ -138,7 +138,7 @@ def test_a_key_that_a_pools_file_has_twice_is_told(raster: str, tmp_path: Path) 
     pools.write_text('{"slots": 8, "slots": 2}')
     result = run("estimate", raster, "--pools-file", str(pools))
     told = f"--pools-file: {pools}: the pools: 'slots' is given twice; keep one of them\n"
-    assert (result.exit_code, result.stderr) == (2, told)
+    assert (result.exit_code, result.stderr) == (1, told)
 
 
 @pytest.mark.parametrize("bounds", ["0,-1e308,1e308,1e308", "-1e308,-1e308,1e308,1e308", "0,0,1e200,1"])
