@@ -8,6 +8,7 @@ from typing import Any
 from floodplain.quantity import MIB, from_bytes
 from floodplain.raster.quantile import Quantile
 from floodplain.raster.sized_worker import SizedWorker
+from floodplain.raster.stack_keys import flow_style, stack_keys
 from floodplain.raster.two_pools import TwoPools, mib
 from floodplain.sizing.explain import Explanation, Row, Section
 
@@ -20,7 +21,13 @@ def told(sized: SizedWorker) -> Explanation:
         Section("Layers", _layers(sized)),
         Section("The history", sized.remarks),
         Section("Beware", sized.warnings),
-        Section("Then", (f"route with these pools: floodplain raster route {route_options(pools)}",)),
+        Section(
+            "Then",
+            (
+                f"under workerPools of a stack file, beside name and image: {flow_style(stack_keys(sized))[1:-1]}",
+                f"route with these pools: floodplain raster route {route_options(pools)}",
+            ),
+        ),
     )
     return Explanation(
         headline=f"{pools.slots} slot{'s' if pools.slots != 1 else ''} in {limit} of memory, for layer {sized.layer}",
@@ -79,6 +86,7 @@ def document(sized: SizedWorker) -> dict[str, Any]:
         "big_budget_bytes": pools.big_budget_bytes,
         "cache_bytes": pools.cache_bytes,
         "pools": {name: count for name, count in asdict(pools).items() if count is not None},
+        "stack_keys": stack_keys(sized),
         "gdal_cachemax": sized.gdal_cachemax,
         "share_above_threshold": sized.above_threshold,
         "largest_bytes": sized.largest_bytes,

@@ -1,0 +1,61 @@
+"""What `raster workers` says to write under `workerPools` is what the component takes, and comes to the same worker."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from components.worker_settings import Workers
+from floodplain.quantity import MIB
+from floodplain.raster.record import Record
+from floodplain.raster.sized_worker import SizedWorker, Wishes, size_worker
+from floodplain.raster.stack_keys import flow_style, stack_keys
+
+CURL_CACHE = 16 * MIB
+NAMED = {"name": "tiles", "image": "registry.example/tiles:1.2"}
+HISTORY = [
+    Record(layer="ortho", peak_bytes=(100 + size) * MIB, marginal_bytes=size * MIB, baseline_bytes=100 * MIB)
+    for size in (40, 90, 410)
+]
+
+
+def workers(sized: SizedWorker) -> Workers:
+    return Workers.model_validate({**NAMED, **yaml.safe_load(flow_style(stack_keys(sized)))})
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        Wishes(),
+        Wishes(slots=4, processes=None, headroom=1.5),
+        Wishes(cache_bytes=128 * MIB, cache_in_marginal_bytes=20 * MIB, agent_bytes=300 * MIB),
+        Wishes(threshold_share=0.8, baseline_bytes=120 * MIB),
+    ],
+)
+def test_the_keys_make_the_worker_that_was_sized(wishes: Wishes) -> None:
+    """The limit has 16 MiB a process more, for parts that are fetched; whole MiB of a peak are at most a slot's."""
+    sized = size_worker(HISTORY, wishes)
+    wanted, found = sized.pools, workers(sized).pools
+    more = found.small_limit_bytes - wanted.small_limit_bytes - wanted.processes * CURL_CACHE
+    assert 0 <= more <= 2 * wanted.slots * MIB
+    assert 0 <= found.slot_budget_bytes - wanted.slot_budget_bytes <= 2 * MIB
+    assert 0 <= found.threshold_bytes - wanted.threshold_bytes <= 2 * MIB
+    assert 0 <= found.big_budget_bytes - wanted.big_budget_bytes <= 3 * MIB
+    same = ("slots", "processes", "cache_bytes", "agent_bytes")
+    assert [getattr(found, name) for name in same] == [getattr(wanted, name) for name in same]
+
+
+def test_a_memory_that_was_given_stays_and_the_slots_have_less() -> None:
+    sized = size_worker(HISTORY, Wishes(limit_bytes=4096 * MIB))
+    found = workers(sized).pools
+    assert found.small_limit_bytes == 4096 * MIB
+    less = sized.pools.slot_budget_bytes - found.slot_budget_bytes
+    assert abs(less - CURL_CACHE / sized.pools.slots) < 1
+
+
+def test_they_are_written_in_one_line_of_yaml() -> None:
+    sized = size_worker(HISTORY, Wishes())
+    text = flow_style(stack_keys(sized))
+    assert text == (
+        "{small: {slots: 8, taskPeak: 451Mi}, big: {taskPeak: 451Mi}, baseline: 100Mi, gdal: {cache: 64Mi}}"
+    )
