@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import rasterio
 
+from floodplain.quantity import MIB
 from mosaic.__main__ import main
 from mosaic.build_tile import build_tile
+from mosaic.settings import BIG, SLOT_LIMIT_BYTES, SLOTS, SMALL
 from mosaic.tiles import grid, write_tiles
 
 
@@ -64,3 +66,12 @@ def test_the_flow_alone_needs_a_server(
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     assert main(["flow", str(folder)]) == 1
     assert "PREFECT_API_URL names no server; `run` starts one" in capsys.readouterr().err
+
+
+def test_the_readme_says_the_slots_of_the_settings() -> None:
+    readme = Path(__file__).resolve().parents[2] / "examples" / "mosaic" / "README.md"
+    words = " ".join(readme.read_text(encoding="utf-8").split())
+    small, big = (SLOT_LIMIT_BYTES[pool] // MIB for pool in (SMALL, BIG))
+    assert SLOTS == {SMALL: 2, BIG: 1}
+    assert f"two slots of {small} MiB in the small worker, one of {big} MiB in the big one" in words
+    assert f"`tile-3-1 held more than its slot of {small} MiB and was killed`" in words

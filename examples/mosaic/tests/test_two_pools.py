@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import rasterio
 from one_run import Run, run_flow
 from rasterio.warp import transform
 
+from floodplain.quantity import MIB
 from floodplain.raster.record import Outcome
 from mosaic.ends import End
 from mosaic.local_prefect import LocalPrefect
@@ -108,6 +111,17 @@ def test_the_history_answers_how_large_workers_must_be_and_what_they_cost(run: R
         answers[command] = done.stdout
     assert "mosaic" in answers["workers"]
     assert "two pools" in answers["bill"].lower()
+
+
+def test_the_peaks_in_the_readme_are_about_those_of_this_run(run: Run) -> None:
+    readme = Path(__file__).resolve().parents[1] / "README.md"
+    rows = re.findall(r"^\| (tile-\S+) \| (\w+) \| (\d+) MiB \|", readme.read_text(encoding="utf-8"), re.MULTILINE)
+    ends = {end.tile: end for end in run.ends}
+    assert [(tile, ends[tile].pool) for tile, *_ in rows] == [(tile, pool) for tile, pool, _ in rows]
+    assert [ends[tile].peak_bytes / MIB for tile, *_ in rows] == pytest.approx(
+        [int(peak) for *_, peak in rows], rel=0.1
+    )
+    assert len(rows) == 4
 
 
 def test_the_pools_are_prefects_own_and_their_limits_are_the_slots(prefect: LocalPrefect) -> None:
