@@ -38,6 +38,12 @@ class Job:
     peak_bytes: int
     rest: PodRest = field(default_factory=PodRest)
     given: Given = field(default_factory=Given)
+    hot_share: float | None = None
+    """As of Prediction."""
+
+    def hot_share_in(self, pool: PoolDocument) -> float:
+        """The job's own, or what the pool says of its jobs."""
+        return pool.hot_share if self.hot_share is None else self.hot_share
 
 
 @dataclass(frozen=True)
@@ -66,8 +72,9 @@ class Fit:
 
 def fit(job: Job, pool: PoolDocument, settings: SizingSettings) -> Fit:
     """The job in this pool, whether or not it fits."""
-    hot = hot_bytes(job.peak_bytes, pool.hot_share)
-    needed = limit_bytes(job.peak_bytes, ratio=pool.swap_ratio, margin=pool.margin, hot_share=pool.hot_share)
+    share = job.hot_share_in(pool)
+    hot = hot_bytes(job.peak_bytes, share)
+    needed = limit_bytes(job.peak_bytes, ratio=pool.swap_ratio, margin=pool.margin, hot_share=share)
     wished = (job.given.least_request_bytes or 0) + REQUEST_BELOW_LIMIT_BYTES
     limit = job.given.limit_bytes or max(needed, wished)
     return fit_limit(job, pool, settings, limit=limit, request=request_bytes(limit), hot=hot)

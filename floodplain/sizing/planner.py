@@ -43,7 +43,7 @@ def make_plan(
         raise RuleError("no pools are known", "give the document of at least one pool", ("pools",))
     settings, rest, given = settings or SizingSettings(), rest or PodRest(), given or Given()
     predicted = prediction or predict(workload, settings)
-    job = Job(workload, predicted.peak_bytes, rest, given)
+    job = Job(workload, predicted.peak_bytes, rest, given, predicted.hot_share)
     if settings.compatibility is not None and workload.engine is not Engine.ODM:
         settings = settings.model_copy(update={"compatibility": None})
     if settings.compatibility is Compatibility.SCALEODM and given.limit_bytes is None:
@@ -96,7 +96,7 @@ def _plan(
         confidence=predicted.confidence,
         confidence_reason=predicted.confidence_reason,
         hot_bytes=best.hot_bytes,
-        hot_source=f"hot share {pool.hot_share:g} of pool {pool.name}",
+        hot_source=_hot_source(job, pool),
         pool=pool.name,
         runtime_class=pool.runtime_class,
         capacity_type=best.capacity_type.value,
@@ -118,3 +118,8 @@ def _plan(
         monthly_cost=monthly_cost(best, prices) if prices else None,
         peak_as_ram_cost=peak_as_ram_cost(job.peak_bytes, best, prices) if prices else None,
     )
+
+
+def _hot_source(job: Job, pool: PoolDocument) -> str:
+    whose = f"pool {pool.name}" if job.hot_share is None else f"{job.workload.engine} tasks"
+    return f"hot share {job.hot_share_in(pool):g} of {whose}"

@@ -28,3 +28,6 @@ class Prediction:
     confidence_reason: str
     notes: tuple[str, ...] = ()
     """What a user should know of it: clamps, ignored options, steps left out."""
+    hot_share: float | None = None
+    """Of the peak, what is touched all the time and must be resident, where that is known of such jobs; otherwise the
+    pool says it of its jobs."""

@@ -12,6 +12,10 @@ from floodplain.sizing.scaleodm import PROD, flags_of, predicted_peak_gib
 from floodplain.sizing.settings import Compatibility, SizingSettings
 from floodplain.sizing.workload import Engine, Workload
 
+RASTER_HOT_SHARE = 1.0
+"""Most of a warp's peak are buffers and cached blocks that each chunk goes through anew. Swap is the reserve for an
+estimate that was too low (docs/components/worker-pools.md), nothing to plan with."""
+
 
 def predict(workload: Workload, settings: SizingSettings) -> Prediction:
     """The peak of a job."""
@@ -39,5 +43,6 @@ def _carried(workload: Workload, settings: SizingSettings) -> Prediction:
         peak_source=f"an estimate that came with the job{found}",
         confidence=Confidence.MEDIUM,
         confidence_reason="taken as it was given: the raster is not read again",
+        hot_share=RASTER_HOT_SHARE,
         notes=notes,
     )

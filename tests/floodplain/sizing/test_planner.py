@@ -136,6 +136,15 @@ def test_scaleodm_knows_no_raster_tasks_and_the_plan_says_so() -> None:
     assert (ours.compatibility, ours.peak_bytes, ours.confidence) == (None, 3 * GIB, Confidence.MEDIUM)
 
 
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+def test_all_of_a_raster_tasks_peak_is_hot_whatever_the_pool_says_of_its_jobs(share: float) -> None:
+    """Its limit is its peak; swap holds the margin."""
+    plan = make_plan(Workload(engine="raster", peak="3Gi"), [pool("swap", hot_share=share)])
+    assert (plan.hot_bytes, plan.limit_bytes) == (3 * GIB, 3 * GIB)
+    assert plan.swap_grant_bytes > 0
+    assert plan.hot_source == "hot share 1 of raster tasks"
+
+
 def test_a_workload_is_honest_about_what_its_engine_has() -> None:
     with pytest.raises(ValueError, match="a job of engine raster has no images"):
         _ = Workload(engine="raster", peak="3Gi").image_count
