@@ -30,13 +30,22 @@ class Pair:
 class Authority:
     """Signs certificates; keeps everything in one folder. Not for anything but a test cluster."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(
+        self,
+        folder: Path,
+        name: str = "floodplain testbed",
+        *,
+        key: PrivateKey | None = None,
+        valid: datetime.timedelta = VALID,
+        hosts: tuple[str, ...] = (),
+    ) -> None:
+        """`hosts`: names that its own certificate is valid for; `valid`: for how long it and what it signs are."""
+        self._folder, self._valid = folder, valid
         folder.mkdir(parents=True, exist_ok=True)
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "floodplain testbed")])
+        self._key = key or ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         self._certificate = (
-            _builder(name, name, self._key)
+            _builder(subject, subject, self._key, valid, hosts)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .sign(self._key, hashes.SHA256())
         )
@@ -51,11 +60,7 @@ class Authority:
         attributes = [x509.NameAttribute(NameOID.COMMON_NAME, common_name)]
         if organization is not None:
             attributes.insert(0, x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization))
-        builder = _builder(x509.Name(attributes), self._certificate.subject, key)
-        if hosts:
-            builder = builder.add_extension(
-                x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False
-            )
+        builder = _builder(x509.Name(attributes), self._certificate.subject, key, self._valid, hosts)
         certificate = builder.sign(self._key, hashes.SHA256())
         pair = Pair(self._folder / f"{file_name}.crt", self._folder / f"{file_name}.key")
         pair.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
@@ -74,9 +79,11 @@ def token_keys(folder: Path) -> Pair:
     return pair
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: PrivateKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: PrivateKey, valid: datetime.timedelta, hosts: tuple[str, ...]
+) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
-    return (
+    builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
@@ -84,8 +91,11 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: PrivateKey) -> x509.Cer
         .serial_number(x509.random_serial_number())
         # An hour back: the clock of an emulated machine may run behind.
         .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + VALID)
+        .not_valid_after(now + valid)
     )
+    if not hosts:
+        return builder
+    return builder.add_extension(x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False)
 
 
 def _host(host: str) -> x509.GeneralName:
