@@ -72,11 +72,12 @@ def lower_bounds(killed: Sequence[Start]) -> list[Record]:
 
     Of tasks that one cgroup lost at once, as when a whole container is killed, only one must have needed more: the one
     with the largest estimate is taken for it, or with the largest source. The others say how many they were in
-    `concurrent`, so that nobody takes them for peaks. Where neither is on record each could be it, and counts.
+    `concurrent`, so that nobody takes them for peaks. Where neither is on record each could be it, and counts. Where
+    the cgroup is not known, only the tasks of one process were lost together for certain.
     """
     sets: dict[tuple[str, str], list[Start]] = defaultdict(list)
     for start in killed:
-        sets[start.boot, start.cgroup].append(start)
+        sets[start.boot, start.cgroup or f"process {start.pid}"].append(start)
     records = []
     for together in sets.values():
         suspect = max(together, key=_size)

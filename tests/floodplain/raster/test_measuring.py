@@ -16,6 +16,8 @@ from signal import SIGTERM
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from floodplain.quantity import MIB
 from floodplain.raster import history_file
@@ -483,10 +485,27 @@ os.kill(os.getpid(), 9)
         ],
     )
     def test_the_largest_is_told_by_estimates_then_by_sources_and_where_neither_is_known_each_could_be_it(
-        self, known: list[dict[str, int]], concurrent: list[int]
+        self, known: list[dict[str, Any]], concurrent: list[int]
     ) -> None:
         one = Start("ortho", pid=7, boot="now", cgroup="a", oom_kills=3)
         assert [record.concurrent for record in lower_bounds([replace(one, **some) for some in known])] == concurrent
+
+    @given(st.lists(st.tuples(st.sampled_from(["", "a", "b"]), st.integers(1, 3), st.integers(1, 4))))
+    def test_each_set_has_one_bound_that_counts_and_it_is_the_largest(self, lost: list[tuple[str, int, int]]) -> None:
+        starts = [
+            Start("ortho", pid, "now", cgroup, None, task=str(number), estimate_bytes=size * MIB)
+            for number, (cgroup, pid, size) in enumerate(lost)
+        ]
+        records = {record.task: record for record in lower_bounds(starts)}
+        assert sorted(records, key=lambda name: int(name or "")) == [start.task for start in starts]
+        sets: dict[tuple[str, int], list[Start]] = {}
+        for start in starts:
+            sets.setdefault((start.cgroup, 0 if start.cgroup else start.pid), []).append(start)
+        for together in sets.values():
+            others = [records[start.task].concurrent for start in together]
+            counting = [start.estimate_bytes for start in together if records[start.task].concurrent == 1]
+            assert counting == [max(start.estimate_bytes or 0 for start in together)]
+            assert sorted(others) == [1] + [len(together)] * (len(together) - 1)
 
     def test_what_cannot_be_written_is_found_again(self, history: Path) -> None:
         code = """
