@@ -59,7 +59,7 @@ def calibrate(records: Iterable[Record]) -> Calibration:
     ratios: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     for record in records:
         if record.estimate_bytes and record.concurrent == 1 and _tells(record):
-            ratios[record.layer].append((record.marginal_bytes / record.estimate_bytes, record.censored))
+            ratios[record.layer].append((record.marginal_bytes / record.estimate_bytes, record.is_bound))
     return Calibration({layer: _factor(layer, found) for layer, found in ratios.items()})
 
 

@@ -24,7 +24,7 @@ SMALLEST_BUCKET_BYTES, GROWTH = 16 * MIB, 1.1
 
 def is_value(record: Record) -> bool:
     """Whether its peak is what the task needs, not a bound and not the figure of a set."""
-    return record.outcome is Outcome.DONE and not record.censored and record.concurrent == 1
+    return not record.is_bound and record.concurrent == 1
 
 
 def bucket_bounds(largest_bytes: int) -> tuple[int, ...]:

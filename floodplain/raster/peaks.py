@@ -54,7 +54,7 @@ class LayerPeaks:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader should know of these records."""
-        found = Counter(why for task in self.tasks if (why := _why_bound(task.record)))
+        found = Counter(_why_bound(task.record) for task in self.tasks if task.bound)
         remarks = [f"{count:,} of {len(self.tasks):,} tasks {why}: lower bounds" for why, count in found.items()]
         blind = sum(task.record.outcome is Outcome.KILLED and not task.bytes for task in self.tasks)
         if blind:
@@ -123,14 +123,12 @@ def _task(record: Record, baseline: int) -> Task:
     if record.method is Method.NONE and not record.baseline_bytes:
         # Of a killed task only the limit is known, and the process was a part of what filled it.
         count = max(0, count - baseline)
-    return Task(count, _why_bound(record) is not None, record)
+    return Task(count, record.is_bound, record)
 
 
-def _why_bound(record: Record) -> str | None:
+def _why_bound(record: Record) -> str:
     if record.outcome is Outcome.KILLED:
         return "were killed for memory"
     if record.outcome is Outcome.FAILED:
         return "failed before their end"
-    if record.swap_peak_bytes:
-        return "lay partly in swap"
-    return "stood at a limit" if record.censored else None
+    return "lay partly in swap" if record.swap_peak_bytes else "stood at a limit"

@@ -49,7 +49,8 @@ class Record(BaseModel):
     that the task's own share is between `peak_bytes - before_bytes` and `marginal_bytes`."""
     swap_peak_bytes: Annotated[int, Field(ge=0)] = 0
     censored: bool = False
-    """The true demand is at least this: it was killed, or part of it lay in swap, or the cgroup stood at its limit."""
+    """The true demand is at least this: it was killed, or more of it went to swap meanwhile than can be counted, or the
+    cgroup stood at its limit. Swap alone does not say so: what lay there all the time is in `peak_bytes`."""
     outcome: Outcome = Outcome.DONE
     method: Method = Method.VMHWM
     concurrent: Annotated[int, Field(ge=1)] = 1
@@ -62,3 +63,8 @@ class Record(BaseModel):
     """Naive size of the source window, for those who compare with a factor."""
     task: str | None = None
     """A name or number of the task."""
+
+    @property
+    def is_bound(self) -> bool:
+        """It needed at least `peak_bytes`, and nobody knows how much more: killed, failed early, or censored."""
+        return self.censored or self.outcome is not Outcome.DONE

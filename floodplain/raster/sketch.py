@@ -24,7 +24,8 @@ def sketch_of(counts: Iterable[float]) -> Any:
 
 def maximum(sketch: Any) -> float:
     """The largest value, exactly; minus infinity where there is none."""
-    return float(sketch._max)
+    found: float = sketch._max  # the number that was added, and so an int above 2^53 too
+    return found
 
 
 def buckets(sketch: Any) -> dict[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -46,6 +47,13 @@ def test_a_killed_task_among_the_covered_takes_the_largest_ratio() -> None:
     found = calibrate([record(1.0)] * 400 + [killed, record(1.7)]).of("ortho")
     assert (found.factor, found.records, found.censored) == (1.7, 402, 1)
     assert "lower bound" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("others", "bounds"), [({}, 0), ({"swap_peak_bytes": MIB}, 0), ({"censored": True}, 1), ({"outcome": "killed"}, 1)]
+)
+def test_which_records_are_lower_bounds(others: dict[str, Any], bounds: int) -> None:
+    assert calibrate([record(1.1, **others)]).of("ortho").censored == bounds
 
 
 def test_layers_are_apart() -> None:

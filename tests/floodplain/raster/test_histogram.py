@@ -136,6 +136,7 @@ def test_sketches_of_workers_merge_into_that_of_all() -> None:
     ("more", "value"),
     [
         ({}, True),
+        ({"swap_peak_bytes": 5}, True),
         ({"censored": True, "swap_peak_bytes": 5}, False),
         ({"outcome": "killed", "censored": True}, False),
         ({"outcome": "failed"}, False),

@@ -240,7 +240,8 @@ def killed(limit: float, baseline: float = 0) -> Record:
         ({}, False),
         ({"method": Method.SAMPLES}, False),
         ({"censored": True}, True),
-        ({"swap_peak_bytes": 1}, True),
+        ({"swap_peak_bytes": 1}, False),
+        ({"swap_peak_bytes": 1, "censored": True}, True),
         ({"outcome": Outcome.FAILED}, True),
         ({"outcome": Outcome.KILLED}, True),
     ],
@@ -259,7 +260,7 @@ def test_the_baseline_is_taken_off_a_limit_that_a_task_was_killed_at() -> None:
 
 def test_what_a_reader_should_know_of_records_is_told() -> None:
     records = [
-        *(record(), record(outcome=Outcome.FAILED), record(swap_peak_bytes=MIB), record(censored=True)),
+        *(record(), record(outcome=Outcome.FAILED), record(swap_peak_bytes=MIB, censored=True), record(censored=True)),
         *(killed(512), killed(0), record(concurrent=4), record(method=Method.SAMPLES)),
     ]
     assert layer_peaks(records)["ortho"].remarks == (
