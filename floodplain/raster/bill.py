@@ -186,16 +186,7 @@ def balanced(seconds: Sequence[float], wall: float) -> int:
 
 def _for_the_largest(worker: WorkerMemory, largest: int) -> WorkerMemory:
     """The same worker with every slot for the largest task; a cache inside of it is not counted twice either."""
-    return WorkerMemory(
-        marginal_bytes=max(largest, worker.marginal_bytes),
-        slots=worker.slots,
-        processes=worker.processes,
-        baseline_bytes=worker.baseline_bytes,
-        cache_bytes=worker.cache_bytes,
-        cache_in_marginal_bytes=worker.cache_in_marginal_bytes,
-        headroom=worker.headroom,
-        agent_bytes=worker.agent_bytes,
-    )
+    return replace(worker, marginal_bytes=max(largest, worker.marginal_bytes))
 
 
 def _seconds(tasks: Sequence[Task]) -> tuple[list[float], float | None]:

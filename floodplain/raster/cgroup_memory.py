@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-PROC = Path("/proc")
+from floodplain.raster.process_memory import PROC
+
 _V1_NO_LIMIT = 1 << 62
 """v1 writes the largest multiple of a page below 2^63 where there is no limit."""
 
@@ -42,7 +43,7 @@ class Cgroup:
 
     def pids(self) -> tuple[int, ...]:
         """Of the processes in this cgroup, not of those below it; 0 stands for one outside our namespace."""
-        text = _text(self.folder / "cgroup.procs")
+        text = text_of(self.folder / "cgroup.procs")
         return tuple(int(word) for word in text.split() if word.isdigit())
 
     def upwards(self) -> tuple[Path, ...]:
@@ -55,7 +56,7 @@ class Cgroup:
 
 def own_cgroup(proc: Path = PROC) -> Cgroup | None:
     """Ours, or None where no cgroup accounts for memory or it lies outside what is mounted."""
-    return locate(_text(proc / "self" / "cgroup"), _text(proc / "self" / "mountinfo"))
+    return locate(text_of(proc / "self" / "cgroup"), text_of(proc / "self" / "mountinfo"))
 
 
 def locate(membership: str, mounts: str) -> Cgroup | None:
@@ -132,7 +133,8 @@ class PeakFile:
         self.close()
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """What a file of the kernel says; nothing where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -140,11 +142,11 @@ def _text(path: Path) -> str:
 
 
 def _number(path: Path) -> int | None:
-    text = _text(path).strip()
+    text = text_of(path).strip()
     return int(text) if text.isdigit() else None
 
 
 def _keyed(path: Path) -> dict[str, int]:
     """Of a file with a name and a number a line."""
-    pairs = (line.split() for line in _text(path).splitlines())
+    pairs = (line.split() for line in text_of(path).splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from floodplain.raster.cgroup_memory import Cgroup, PeakFile
+from floodplain.raster.cgroup_memory import Cgroup, PeakFile, text_of
 
 _REMOVING_SECONDS = 2.0
 
@@ -122,7 +122,4 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _words(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").split()
-    except OSError:
-        return []
+    return text_of(path).split()

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from floodplain.quantity import MIB
+from floodplain.raster.lost_task import SIGKILLED
 from floodplain.raster.record import Method, Outcome, Record
 
-SIGKILLED = (-9, 137)
-"""As of a child of our own, and as a shell tells it of its child."""
 FLOOR_SLACK_BYTES = 2 * MIB
 """What the launcher's child may touch between the reading of its mark and exec."""
 

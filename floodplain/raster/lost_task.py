@@ -39,6 +39,7 @@ class Now:
 
 
 SIGKILLED = (-9, 137)
+"""As of a child of our own, and as a shell or Kubernetes tells it."""
 
 
 class Unknown(StrEnum):

@@ -46,7 +46,10 @@ def test_a_killed_task_among_the_covered_takes_the_largest_ratio() -> None:
     killed = record(0.9, censored=True, outcome=Outcome.KILLED)
     found = calibrate([record(1.0)] * 400 + [killed, record(1.7)]).of("ortho")
     assert (found.factor, found.records, found.censored) == (1.7, 402, 1)
-    assert "lower bound" in found.reason
+    assert found.reason == (
+        "layer ortho: 402 records, 1 of them lower bounds: a lower bound lies at or below the 99th percentile, so the "
+        "largest ratio, 1.7, is taken"
+    )
 
 
 @pytest.mark.parametrize(

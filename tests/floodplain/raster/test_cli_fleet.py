@@ -168,7 +168,7 @@ def test_histories_of_several_machines_are_read_one_after_the_other(tmp_path: Pa
 def test_one_record_is_answered_with_what_it_is_worth(command: str, tmp_path: Path) -> None:
     history = written(tmp_path / "one", [record(100)])
     words = " ".join(text(run(command, "--history", history)).split())
-    assert "110" in words
+    assert "p99 by maximum 110 MiB" in words
     if command == "workers":
         assert (
             "1 task, fewer than 299: the maximum, 100 MiB, times 1.1; by itself it lies above the p99 with a "

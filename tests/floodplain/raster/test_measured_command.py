@@ -192,7 +192,9 @@ class TestCommandLine:
         options = ["--history", str(history), "--layer", "ortho", "--task", "42", "--limit", "2Gi", "--json"]
         done = floodplain(*options, "--", "true")
         told = json.loads(done.stderr)
-        assert (told.pop("exit_status"), told.pop("notes"), told.pop("processes")) is not None
+        # It may be over before it is looked at, which then is told.
+        assert (told.pop("exit_status"), told.pop("processes") in (0, 1)) == (0, True)
+        assert told.pop("notes") in ([], ["it ended before it could be looked at, and held this much at most"])
         assert history_file.read(history)[0].model_dump(mode="json") == told
         assert (told["layer"], told["task"], told["slot_limit_bytes"]) == ("ortho", "42", 2 * GIB)
 
