@@ -26,7 +26,7 @@ _STATUS = (
 @raster.command("estimate", epilog=_STATUS)
 @grouped
 def estimate(
-    source: Annotated[str, typer.Argument(help="A path, or http(s)://, s3:// or /vsi.../.", metavar="SOURCE")],
+    source: Annotated[str, typer.Argument(help="A path, or https://, s3://, gs:// or /vsi.../.", metavar="SOURCE")],
     *,
     target: TargetFlags,
     tasks: TaskFlags,

@@ -21,7 +21,9 @@ class TargetFlags:
 
     tile: Annotated[str | None, typer.Option(help="Of web mercator; y from the north.", metavar="z/x/y")] = None
     window: Annotated[str | None, typer.Option(help="Pixels of the raster.", metavar="COLUMN,ROW,WIDTH,HEIGHT")] = None
-    bounds: Annotated[str | None, typer.Option(help="In --crs.", metavar="LEFT,BOTTOM,RIGHT,TOP")] = None
+    bounds: Annotated[
+        str | None, typer.Option(help="In --crs, or else in the raster's CRS.", metavar="LEFT,BOTTOM,RIGHT,TOP")
+    ] = None
     crs: Annotated[str | None, typer.Option(help="Of the destination; default: the raster's.", metavar="EPSG:n")] = None
     size: Annotated[str | None, typer.Option(help="Destination in pixels.", metavar="WIDTHxHEIGHT")] = None
     bands: Annotated[str | None, typer.Option(help="Only the first that many bands.", metavar="COUNT")] = None

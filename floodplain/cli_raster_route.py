@@ -42,12 +42,14 @@ def route(
     pools: PoolFlags,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
-    """Split a list of tasks by their estimates: small.jsonl, big.jsonl, and refused, skipped and failed if there are.
+    r"""Split a list of tasks by their estimates: small.jsonl, big.jsonl, and refused, skipped and failed if there are.
 
-    A line names a raster and what of it: {"source": "s3://b/a.tif", "tile": "14/8716/5685"}; instead of tile window
-    [column, row, width, height] or bounds [left, bottom, right, top] with crs. size, resampling, way, masked and layer
-    of a line go before the options. Every line is kept as it is and gets the key `estimate`. A raster's header is read
-    once.
+    A line names a raster and what of it:
+    {"source": "s3://b/a.tif", "tile": "14/8716/5685"}
+    In place of tile: window \[column, row, width, height],
+    or bounds \[left, bottom, right, top] with crs.
+    size, bands, dtype, resampling, way, masked and layer of a line go before options.
+    Every line is kept as it is and gets the key `estimate`. A header is read once.
     """
     from concurrent.futures.process import BrokenProcessPool
 

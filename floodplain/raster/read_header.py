@@ -27,7 +27,7 @@ _MOST_BLOCKS = 1_000
 
 HIDDEN_SIDECARS = (
     "files beside the raster (.ovr, .msk, .aux.xml) were not looked for, to save requests: overviews, masks and nodata "
-    "kept there are not in this estimate; sidecars=True looks for them"
+    "kept there are not in this estimate; sidecars=True (--sidecars) looks for them"
 )
 
 

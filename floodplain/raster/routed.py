@@ -17,6 +17,9 @@ from floodplain.raster.terms import Estimate
 from floodplain.raster.tile_line import Asked
 from floodplain.raster.two_pools import TwoPools
 
+_SHOWN = 40
+"""Characters of a CRS: a code, and not pages of WKT."""
+
 
 @dataclass(frozen=True)
 class Ground:
@@ -80,9 +83,17 @@ def routed(source: str, asked: Asked, reading: HeaderReading | RasterUnreadable,
         found = replace(found, notes=(*found.notes, *why))
         return Routed(route(found, ground.pools), found)
     except NothingToDo as nothing:
-        return Routed(skipped(printable(str(nothing))), None)
+        return Routed(skipped(printable(f"{nothing}{_assumed_crs(asked, reading)}")), None)
     except (ValueError, ArithmeticError, RasterioError) as error:
         return Routed(failed(printable(f"{source}: {error}"), ground.on_failure), None)
+
+
+def _assumed_crs(asked: Asked, reading: HeaderReading) -> str:
+    """Degrees given for a raster in metres are far outside of it: what the bounds were taken for."""
+    if asked.bounds is None or asked.crs is not None or reading.header.crs is None:
+        return ""
+    named = f", {reading.header.crs}" if len(reading.header.crs) <= _SHOWN else ""
+    return f"; without crs they are taken to be in the raster's{named}"
 
 
 def factor_of(asked: Asked, ground: Ground) -> tuple[float, tuple[str, ...]]:
@@ -123,5 +134,6 @@ def crs_problem(crs: str) -> str | None:
         with rasterio.Env():
             CRS.from_user_input(crs)
     except CRSError:
-        return f"{crs!r} is no CRS that PROJ knows; write EPSG:3857, or WKT"
+        meant = f"EPSG:{crs}" if crs.isdecimal() else "EPSG:3857, or WKT"
+        return f"{crs!r} is no CRS that PROJ knows; write {meant}"
     return None

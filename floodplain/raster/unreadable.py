@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from floodplain.problem import printable
+from floodplain.raster.raster_path import gdal_path
 
 
 class RasterUnreadable(ValueError):  # noqa: N818 - the name says what is wrong
@@ -26,6 +27,14 @@ _STATUS = {
     "429": "the server takes no more requests for now: read fewer headers at once, or try later",
 }
 _BUSY = "the server failed, also when asked again: try later"
+_CREDENTIALS = {
+    "/vsis3/": "set AWS credentials, or AWS_NO_SIGN_REQUEST=YES for a public bucket",
+    "/vsigs/": "set GOOGLE_APPLICATION_CREDENTIALS to a key file, or GS_NO_SIGN_REQUEST=YES for a public bucket",
+    "/vsiaz/": "set AZURE_STORAGE_ACCOUNT and credentials of it, or AZURE_NO_SIGN_REQUEST=YES for a public container",
+    "/vsioss/": "set OSS_ENDPOINT, OSS_ACCESS_KEY_ID and OSS_SECRET_ACCESS_KEY",
+}
+_NO_CREDENTIALS = re.compile(r"credentials|SECRET_ACCESS_KEY|resolve host: (\S*\.)?None\b", re.I)
+"""rasterio gives GDAL the text None for an account or endpoint that is not set."""
 _CAUSES = (
     (r"Range downloading not supported", "the server ignores ranges", "serve it from one that answers byte ranges"),
     (r"timed out|[Tt]imeout", "no answer in time", "check the server and the network, or wait longer for an answer"),
@@ -33,11 +42,6 @@ _CAUSES = (
     (r"Could not connect|Failed to connect", "nothing answers at this address", "check host and port"),
     (r"Empty reply|reset by peer|Recv failure", "the server hung up", "try again, and check the server"),
     (r"URL rejected|Missing url", "is not an address", "write it with host and path"),
-    (
-        r"CREDENTIALS|[Cc]redentials|SECRET_ACCESS_KEY",
-        "there are no credentials for it",
-        "set AWS credentials, or AWS_NO_SIGN_REQUEST=YES for a public bucket",
-    ),
     (r"No such file|does not exist", "there is no such file", "check the path"),
     (r"Permission denied", "may not be read", "check its permissions"),
     (
@@ -67,6 +71,10 @@ def why_unreadable(path: str, message: str, beginning: bytes | None) -> RasterUn
         if beginning is None:
             return RasterUnreadable(path, "is not there, or is not a raster that GDAL can read", "check the path")
         return RasterUnreadable(path, "is not a raster that GDAL can read", "check that the path is of a raster")
+    if _NO_CREDENTIALS.search(message):
+        address = gdal_path(path)
+        remedy = next((told for handler, told in _CREDENTIALS.items() if handler in address), "set its credentials")
+        return RasterUnreadable(path, f"there are no credentials for it ({message})", remedy)
     for pattern, what, remedy in _CAUSES:
         if re.search(pattern, message):
             return RasterUnreadable(path, f"{what} ({message})", remedy)

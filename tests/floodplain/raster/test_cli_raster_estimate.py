@@ -173,6 +173,7 @@ def test_pools_are_those_of_the_file_and_options_go_before_it(raster: str, tmp_p
         (("--bounds", "1,2,3"), ["--bounds: '1,2,3' is not bounds; write left,bottom,right,top"]),
         (("--size", "512*512"), ["--size: '512*512' is not a size; write WIDTHxHEIGHT in pixels: 512x512"]),
         (("--crs", "EPSG:99999"), ["--crs: 'EPSG:99999' is no CRS that PROJ knows; write EPSG:3857, or WKT"]),
+        (("--crs", "4326"), ["--crs: '4326' is no CRS that PROJ knows; write EPSG:4326"]),
         (("--tile", TILE, "--window", "0,0,1,1"), ["--tile and --window: are given together; keep one of them"]),
         (("--tile", TILE, "--crs", "EPSG:4326"), ["--crs: 'EPSG:4326' does not go with tile; leave it out: a tile is"]),
         (
@@ -189,6 +190,13 @@ def test_bad_options_are_told_with_option_value_rule_and_remedy(
     assert len(told) == len(wanted)
     for line, start in zip(told, wanted, strict=True):
         assert line.startswith(start)
+
+
+def test_bounds_in_degrees_without_their_crs_are_skipped_with_the_crs_that_they_were_taken_for(raster: str) -> None:
+    found = json.loads(run("--json", raster, "--bounds", "13.3,52.5,13.4,52.6").stdout)
+    with rasterio.open(raster) as dataset:
+        wanted = f"without crs they are taken to be in the raster's, {dataset.crs}"
+    assert (found["pool"], found["reason"].partition("; ")[2]) == ("skipped", wanted)
 
 
 def test_a_bad_figure_of_the_pools_file_is_told_where_it_stands(raster: str, tmp_path: Path) -> None:

@@ -306,3 +306,8 @@ def test_whoever_closes_standard_output_gets_no_traceback(rasters: Path, tmp_pat
         assert process.stderr.read() == b""
     assert process.returncode == 1
     assert len(lines(out / "small.jsonl")) == 1
+
+
+def test_the_help_shows_lists_as_they_are_written() -> None:
+    shown = " ".join(CliRunner().invoke(app, ["raster", "route", "--help"], env={"COLUMNS": "100"}).stdout.split())
+    assert "tile: window [column, row, width, height], or bounds [left, bottom, right, top] with crs." in shown

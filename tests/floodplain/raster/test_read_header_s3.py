@@ -10,6 +10,7 @@ import pytest
 from benchmarks.logged_s3 import s3_serving, server_variables
 from benchmarks.ranges_server import Request, Server
 from floodplain.raster.read_header import HIDDEN_SIDECARS, INGESTED_BYTES, RasterUnreadable, read_header
+from floodplain.raster.unreadable import why_unreadable
 from tests.floodplain.raster.served import folder
 
 __all__ = ["folder"]
@@ -60,3 +61,19 @@ def test_no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     with pytest.raises(RasterUnreadable, match="credentials"):
         read_header("/vsis3/data/other.tif")
+
+
+@pytest.mark.parametrize(
+    ("path", "gdal", "remedy"),
+    [
+        ("s3://a/b.tif", "AWS_SECRET_ACCESS_KEY not defined", "AWS_NO_SIGN_REQUEST=YES"),
+        ("/vsizip//vsis3/a/b.zip/c.tif", "InvalidCredentials", "AWS_NO_SIGN_REQUEST=YES"),
+        ("gs://a/b.tif", "GS_SECRET_ACCESS_KEY not defined", "GS_NO_SIGN_REQUEST=YES"),
+        ("az://a/b.tif", "CURL error: Could not resolve host: None.blob.core.windows.net", "AZURE_NO_SIGN_REQUEST=YES"),
+        ("oss://a/b.tif", "CURL error: Could not resolve host: a.None", "OSS_ENDPOINT"),
+    ],
+)
+def test_each_store_is_told_its_own_credentials(path: str, gdal: str, remedy: str) -> None:
+    told = why_unreadable(path, gdal, None)
+    assert told.what == f"there are no credentials for it ({gdal})"
+    assert remedy in told.remedy
