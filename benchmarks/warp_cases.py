@@ -86,7 +86,8 @@ class Case:
     scale: float
     """Pixels of the destination to one of the source, in each direction."""
     by_shape: bool
-    """The destination is made small by `out_shape` of the read; else by its own grid."""
+    """The destination is made small by `out_shape` of the read, of a VRT by one of the source's resolution; else by its
+    own grid."""
     settings: GdalSettings
 
     def __str__(self) -> str:
@@ -149,7 +150,7 @@ def _case(chosen: random.Random, source: Source) -> Case:
         width, height = source.width, source.height
     column, row = chosen.randint(0, source.width - width), chosen.randint(0, source.height - height)
     by_shape = bool(source.overviews) and way in {Way.VRT, Way.READ} and chosen.random() < 0.6
-    if by_shape:
+    if by_shape and chosen.random() < 0.5:
         column, row, width, height = 0, 0, source.width, source.height
     scale = 1 / chosen.choice((2, 4, DECIMATION)) if by_shape else chosen.choice((1, 1, 1, 1.5, 0.5, 0.25))
     if way in {Way.READ} and not by_shape:

@@ -14,6 +14,7 @@ import signal
 import traceback
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,13 +116,10 @@ def run(case: Case, path: str, grid: Grid) -> None:
         elif settings.way is Way.VRT:
             if settings.add_alpha:
                 warp["add_alpha"] = True
-            if case.by_shape:
-                with WarpedVRT(source, crs=case.crs, **warp) as warped:
-                    warped.read(out_shape=(warped.count, grid.height, grid.width), masked=settings.masked)
-                return
-            grid_of = {"crs": case.crs, "transform": transform, "width": grid.width, "height": grid.height}
-            with WarpedVRT(source, **grid_of, **warp) as warped:
-                warped.read(masked=settings.masked)
+            whole = grid_of(replace(case, scale=1.0)) if case.by_shape else grid
+            place = {"transform": from_bounds(*whole.bounds, whole.width, whole.height), "crs": case.crs}
+            with WarpedVRT(source, width=whole.width, height=whole.height, **place, **warp) as warped:
+                warped.read(out_shape=(warped.count, grid.height, grid.width), masked=settings.masked)
         else:
             dtype = "complex64" if source.dtypes[0] == "complex_int16" else source.dtypes[0]
             made = numpy.zeros((source.count, grid.height, grid.width), dtype)

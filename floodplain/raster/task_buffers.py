@@ -12,11 +12,8 @@ from floodplain.raster.pixel_size import array_dtype, itemsize
 from floodplain.raster.placement import Placement
 from floodplain.raster.task import Destination, GdalSettings, SourceWindow
 from floodplain.raster.terms import Term
-from floodplain.raster.warp_chunk import Chunk, pixel_cost, vrt_block
+from floodplain.raster.warp_chunk import HEAP, Chunk, pixel_cost, vrt_block
 from floodplain.raster.warp_parts import middle_part
-
-HEAP = 32 * MIB
-"""The most that glibc's dynamic threshold for mmap becomes on 64 bits (mallopt(3), M_MMAP_THRESHOLD)."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +67,8 @@ def chunk_term(chunk: Chunk, sources: int, destinations: int, when: str) -> Term
 
 
 def kept_term(chunk: Chunk) -> Term:
-    """What malloc keeps of earlier chunks: glibc takes buffers below 32 MiB from the heap once one was freed, and a
-    cached block above a freed buffer keeps the heap from shrinking."""
-    buffers = (chunk.source_bytes - chunk.source_mask_bytes, chunk.source_mask_bytes)
-    size = sum(buffer for buffer in buffers if buffer < HEAP) if chunk.count > 1 else 0
-    return Term(
-        "allocator", size, f"the source buffer of an earlier chunk, kept by malloc as it is below {size_of(HEAP)}"
-    )
+    why = f"the source buffer of an earlier chunk, kept by malloc as it is below {size_of(HEAP)}"
+    return Term("allocator", chunk.kept_bytes, why)
 
 
 def torn_term(task: RasterTask, cache: Term, block: Term | None = None) -> Term:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from floodplain.quantity import MIB
 from floodplain.raster.header import Header
 from floodplain.raster.kernel import radius
 from floodplain.raster.pixel_size import itemsize, widest
@@ -19,6 +20,8 @@ from floodplain.raster.warp_parts import Part, parts_of
 
 VRT_BLOCK = (512, 128)
 """Columns and rows of a block of a warped VRT, where the raster is as large."""
+HEAP = 32 * MIB
+"""The most that glibc's dynamic threshold for mmap becomes on 64 bits (mallopt(3), M_MMAP_THRESHOLD)."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,9 @@ class Chunk:
     """Destination pixels without masks."""
     mask_bytes: int
     """Masks of the destination."""
+    kept_bytes: int = 0
+    """Of source buffers of earlier pieces, what malloc keeps: glibc takes buffers below HEAP from the heap once one was
+    freed, and a cached block above a freed buffer keeps the heap from shrinking."""
     small_pixels: int = 0
     """Of the destination, in pieces of a warped VRT that are as small as its blocks beside this one that is not: they
     are read through the cache."""
@@ -94,7 +100,14 @@ def largest_chunk(
         at_once = [chunk for chunk in chunks if not as_small_as_blocks(chunk)] or chunks
     largest = max(at_once, key=lambda chunk: chunk.source_bytes + chunk.destination_bytes + chunk.mask_bytes)
     small = sum(part.width * part.height for part, chunk in zip(parts, chunks, strict=True) if chunk not in at_once)
-    return replace(largest, count=sum(chunk.count for chunk in chunks), small_pixels=small)
+    count = sum(chunk.count for chunk in chunks)
+    kept = max(map(_heap_bytes, chunks)) if count > 1 else 0
+    return replace(largest, count=count, kept_bytes=kept, small_pixels=small)
+
+
+def _heap_bytes(chunk: Chunk) -> int:
+    buffers = (chunk.source_bytes - chunk.source_mask_bytes, chunk.source_mask_bytes)
+    return sum(buffer for buffer in buffers if buffer < HEAP)
 
 
 def as_small_as_blocks(chunk: Chunk) -> bool:

@@ -115,3 +115,13 @@ def test_a_turned_warped_vrt_is_read_partly_at_once_and_partly_by_blocks() -> No
     settings = GdalSettings(way=Way.VRT, resampling="nearest", warp_memory_bytes=8 * MIB)
     chunk = largest_chunk(cost, [RASTER], to, settings, turned(45, 600))
     assert (chunk.width, chunk.height, chunk.count, chunk.small_pixels) == (600, 600, 20, 4 * 600 * 600)
+
+
+def test_what_malloc_keeps_is_of_the_largest_piece_below_32_mib_not_of_the_largest() -> None:
+    """Where the destination begins west of the raster its western half needs less."""
+    raster = SourceWindow(0, 0, 4000, 1000, 1, 4000, 1000)
+    to = Destination(1000, 200, 4, "float32")
+    cost = PixelCost(values=16, source_mask=0, destination_mask=0, scratch=0)
+    settings = GdalSettings(way=Way.BAND, resampling="nearest", warp_memory_bytes=48 * MIB)
+    chunk = largest_chunk(cost, [raster], to, settings, box(-1000, 0, 4000, 1000))
+    assert (chunk.count, chunk.source_bytes, chunk.kept_bytes) == (2, 2500 * 1000 * 16, 1500 * 1000 * 16)
