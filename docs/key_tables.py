@@ -100,7 +100,7 @@ def commands(program: str) -> str:
     """The commands of a program, with their options."""
     app, name = PROGRAMS[program]
     rows = [
-        (code(" ".join([usage, *_arguments(command)])), _sentence(command.help), _options(command))
+        (code(" ".join([usage, *_arguments(command)])), _sentence(_without_escapes(command.help)), _options(command))
         for usage, command in every_command(typer.main.get_command(app), name)
     ]
     return table(("Command", "What it does", "Options"), rows)
@@ -133,6 +133,11 @@ def _options(command: Any) -> str:
         for spelling, text in options_of(command).items()
         if spelling.startswith("--") and spelling != "--help"
     )
+
+
+def _without_escapes(markup: str | None) -> str | None:
+    """Rich takes words in brackets for styles, so help escapes them."""
+    return None if markup is None else markup.replace("\\[", "[")
 
 
 def _sentence(text: str | None) -> str:

@@ -18,6 +18,8 @@ from floodplain.raster.bill_told import told as bill_told
 from floodplain.raster.memory_price import MemoryPrice
 from floodplain.raster.record import Method, Outcome, Record
 from floodplain.raster.sized_worker import Wishes, size_worker
+from floodplain.raster.stack_keys import stack_entry
+from floodplain.raster.worker_told import next_steps
 from floodplain.raster.worker_told import told as worker_told
 from floodplain.sizing.explain import Explanation
 
@@ -45,7 +47,13 @@ def history() -> tuple[Record, ...]:
 
 def workers() -> str:
     """The worker of that history, as the command shows it."""
-    return _block(_printed(worker_told(size_worker(history())), good=True).splitlines())
+    sized = size_worker(history())
+    return _block([*_printed(worker_told(sized), good=True).splitlines(), "", *next_steps(sized)])
+
+
+def sized_entry() -> list[str]:
+    """That worker as lines of a stack file."""
+    return stack_entry(size_worker(history()))
 
 
 def bill() -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from docs.raster_fleet_samples import sized_entry
 from preview import terminal
 from preview.diff import compare
 from preview.dump import concealed
@@ -76,6 +77,16 @@ def faults() -> str:
         except PreviewError as error:
             return _block("\n".join(error.lines).splitlines())
     raise ValueError("the faulty stack file of the docs has no faults any more")
+
+
+def worker_pools() -> str:
+    """What `raster workers` says to write, with a name and an image, and what the preview shows of it."""
+    entry = "\n".join(sized_entry()).replace("NAME", "tiles").replace("IMAGE", "registry.example/tiles:1.2")
+    with _program(lambda text: f"{(ROOT / 'stacks/Pulumi.dev.yaml').read_text(encoding='utf-8')}{entry}\n") as root:
+        lines = terminal.text(build(render("prod", root), ()), width=WIDTH).splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("Raster workers"))
+    shown = lines[start : lines.index("", start)]
+    return f"```yaml\n{entry}\n```\n\n{_block(shown)}"
 
 
 @contextmanager

@@ -59,6 +59,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "raster estimate": raster_route_samples.estimated,
     "raster route": raster_route_samples.routed,
     "raster workers": raster_fleet_samples.workers,
+    "raster worker pools": samples.worker_pools,
     "routed line": raster_route_samples.a_line,
     "edited preview": samples.edited,
     "faults": samples.faults,

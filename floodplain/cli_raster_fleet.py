@@ -94,7 +94,7 @@ def workers(
 ) -> None:
     """Size a worker from measured peaks: slots, memory with its arithmetic, threshold, GDAL cache, warnings."""
     from floodplain.raster.sized_worker import size_worker
-    from floodplain.raster.worker_told import document, told
+    from floodplain.raster.worker_told import document, next_steps, told
 
     if slots is not None and memory is not None:
         bad("--memory: does not go with --slots: each follows from the other; leave one of them out")
@@ -105,6 +105,8 @@ def workers(
         _print_json(document(sized))
         return
     _print(told(sized), good=not sized.warnings)
+    for line in ("", *next_steps(sized)):
+        typer.echo(line)
 
 
 @raster.command("bill", epilog=_STATUS)

@@ -45,7 +45,7 @@ def route(
     r"""Split a list of tasks by their estimates: small.jsonl, big.jsonl, and refused, skipped and failed if there are.
 
     A line names a raster and what of it:
-    {"source": "s3://b/a.tif", "tile": "14/8716/5685"}
+    {"source": "s3://b/a.tif", "tile": "14/8716/5685"}.
     In place of tile: window \[column, row, width, height],
     or bounds \[left, bottom, right, top] with crs.
     size, bands, dtype, resampling, way, masked and layer of a line go before options.

@@ -38,11 +38,18 @@ def stack_keys(sized: SizedWorker) -> dict[str, Any]:
     return keys
 
 
-def flow_style(value: Any) -> str:
+def stack_entry(sized: SizedWorker) -> list[str]:
+    """Lines of YAML to paste below `config:` of a stack file; NAME and IMAGE are the reader's."""
+    keys = {"name": "NAME", "image": "IMAGE", **stack_keys(sized)}
+    lines = [f"      {key}: {_flow_style(value)}" for key, value in keys.items()]
+    return ["  floodplain:workerPools:", lines[0].replace("      ", "    - ", 1), *lines[1:]]
+
+
+def _flow_style(value: Any) -> str:
     """As YAML in one line: `{cache: 64Mi}`. For keys, numbers and quantities, which need no quotes."""
     if not isinstance(value, dict):
         return str(value)
-    return "{" + ", ".join(f"{key}: {flow_style(one)}" for key, one in value.items()) + "}"
+    return "{" + ", ".join(f"{key}: {_flow_style(one)}" for key, one in value.items()) + "}"
 
 
 def _mebibytes(count: int) -> str:

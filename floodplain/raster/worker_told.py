@@ -8,7 +8,7 @@ from typing import Any
 from floodplain.quantity import MIB, from_bytes
 from floodplain.raster.quantile import Quantile
 from floodplain.raster.sized_worker import SizedWorker
-from floodplain.raster.stack_keys import flow_style, stack_keys
+from floodplain.raster.stack_keys import stack_entry, stack_keys
 from floodplain.raster.two_pools import TwoPools, mib
 from floodplain.sizing.explain import Explanation, Row, Section
 
@@ -21,13 +21,6 @@ def told(sized: SizedWorker) -> Explanation:
         Section("Layers", _layers(sized)),
         Section("The history", sized.remarks),
         Section("Beware", sized.warnings),
-        Section(
-            "Then",
-            (
-                f"under workerPools of a stack file, beside name and image: {flow_style(stack_keys(sized))[1:-1]}",
-                f"route with these pools: floodplain raster route {route_options(pools)}",
-            ),
-        ),
     )
     return Explanation(
         headline=f"{pools.slots} slot{'s' if pools.slots != 1 else ''} in {limit} of memory, for layer {sized.layer}",
@@ -48,6 +41,17 @@ def told(sized: SizedWorker) -> Explanation:
         ),
         sections=tuple(section for section in sections if section.sentences),
     )
+
+
+def next_steps(sized: SizedWorker) -> list[str]:
+    """What to do with it, in lines to copy: they must not be wrapped."""
+    return [
+        "Write into a stack file",
+        *stack_entry(sized),
+        "",
+        "Route with these pools",
+        f"  floodplain raster route TILES --out DIR {route_options(sized.pools)}",
+    ]
 
 
 def route_options(pools: TwoPools) -> str:

@@ -9,7 +9,7 @@ from components.worker_settings import Workers
 from floodplain.quantity import MIB
 from floodplain.raster.record import Record
 from floodplain.raster.sized_worker import SizedWorker, Wishes, size_worker
-from floodplain.raster.stack_keys import flow_style, stack_keys
+from floodplain.raster.stack_keys import stack_entry
 
 CURL_CACHE = 16 * MIB
 NAMED = {"name": "tiles", "image": "registry.example/tiles:1.2"}
@@ -20,7 +20,8 @@ HISTORY = [
 
 
 def workers(sized: SizedWorker) -> Workers:
-    return Workers.model_validate({**NAMED, **yaml.safe_load(flow_style(stack_keys(sized)))})
+    (entry,) = yaml.safe_load("\n".join(stack_entry(sized)))["floodplain:workerPools"]
+    return Workers.model_validate({**entry, **NAMED})
 
 
 @pytest.mark.parametrize(
@@ -53,9 +54,13 @@ def test_a_memory_that_was_given_stays_and_the_slots_have_less() -> None:
     assert abs(less - CURL_CACHE / sized.pools.slots) < 1
 
 
-def test_they_are_written_in_one_line_of_yaml() -> None:
-    sized = size_worker(HISTORY, Wishes())
-    text = flow_style(stack_keys(sized))
-    assert text == (
-        "{small: {slots: 8, taskPeak: 451Mi}, big: {taskPeak: 451Mi}, baseline: 100Mi, gdal: {cache: 64Mi}}"
-    )
+def test_they_are_written_as_an_entry_of_a_stack_file() -> None:
+    assert stack_entry(size_worker(HISTORY, Wishes())) == [
+        "  floodplain:workerPools:",
+        "    - name: NAME",
+        "      image: IMAGE",
+        "      small: {slots: 8, taskPeak: 451Mi}",
+        "      big: {taskPeak: 451Mi}",
+        "      baseline: 100Mi",
+        "      gdal: {cache: 64Mi}",
+    ]
