@@ -159,7 +159,9 @@ def _sample(child: int, seen: Seen, group: CommandCgroup | None) -> None:
 def _not_started(command: Sequence[str], seen: Seen) -> MeasuredCommand:
     number = seen.refused or 0
     missing = isinstance(OSError(number, ""), FileNotFoundError | NotADirectoryError)
-    note = f"{command[0]}: cannot be run ({os.strerror(number) if number else 'its launcher ended'})"
+    note = f"{command[0] or repr('')}: cannot be run ({os.strerror(number) if number else 'its launcher ended'})"
+    if number:
+        note += "; check its name and PATH" if missing else "; name a program that you may execute"
     return MeasuredCommand(NOT_FOUND if missing else NOT_EXECUTABLE, None, 0, (note,))
 
 

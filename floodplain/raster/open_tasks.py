@@ -8,6 +8,7 @@ task and without a holder writes what is known: the task needed more than the li
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -35,6 +36,8 @@ class OpenTasks:
         self._starts: dict[object, Start] = {}
         self._guard = threading.Lock()
         self._owner = os.getpid()
+        if not folder.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "the folder of the history is missing; make it", str(history))
         while True:
             folder.mkdir(exist_ok=True)
             self._path = folder / f"{self._owner}-{uuid4().hex[:12]}"

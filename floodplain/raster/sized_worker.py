@@ -172,7 +172,7 @@ def _warnings(peak: Quantile, peaks: LayerPeaks, pools: TwoPools, wishes: Wishes
     if peak.at_least:
         said.append(
             f"the true p{peak.quantile * 100:g} is not known: measure again with more memory for a task than "
-            f"{mib(peak.bytes)}, and take the figures below for the least"
+            f"{mib(peak.bytes)}, and take these figures for the least"
         )
     if not peaks.values:
         said.append("no task ended within its memory: there are only lower bounds")

@@ -175,10 +175,22 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("command", "status", "told"),
         [
-            (["no-such-command"], 127, "floodplain: no-such-command: cannot be run (No such file or directory)\n"),
-            (["/etc/passwd"], 126, "floodplain: /etc/passwd: cannot be run (Permission denied)\n"),
-            (["/etc/passwd/x"], 127, "floodplain: /etc/passwd/x: cannot be run (Not a directory)\n"),
-            ([""], 127, "floodplain: : cannot be run (No such file or directory)\n"),
+            (
+                ["no-such-command"],
+                127,
+                "floodplain: no-such-command: cannot be run (No such file or directory); check its name and PATH\n",
+            ),
+            (
+                ["/etc/passwd"],
+                126,
+                "floodplain: /etc/passwd: cannot be run (Permission denied); name a program that you may execute\n",
+            ),
+            (
+                ["/etc/passwd/x"],
+                127,
+                "floodplain: /etc/passwd/x: cannot be run (Not a directory); check its name and PATH\n",
+            ),
+            ([""], 127, "floodplain: '': cannot be run (No such file or directory); check its name and PATH\n"),
         ],
     )
     def test_a_command_that_cannot_be_run(self, tmp_path: Path, command: list[str], status: int, told: str) -> None:

@@ -307,7 +307,9 @@ class TestMisuse:
 
     def test_a_history_in_no_folder_is_told_before_the_task_begins(self, tmp_path: Path) -> None:
         began = False
-        with pytest.raises(FileNotFoundError), measured("ortho", history=tmp_path / "none" / "peaks.jsonl"):
+        told = r"the folder of the history is missing; make it: '\S+/none/peaks\.jsonl'"
+        history = tmp_path / "none" / "peaks.jsonl"
+        with pytest.raises(FileNotFoundError, match=told), measured("ortho", history=history):
             began = True
         assert not began
         with measured("ortho") as afterwards:
