@@ -205,19 +205,17 @@ def _checked_count(option: str, text: str) -> int:
 
 
 def _size(option: str, text: str) -> int:
-    """Bytes. A bare number is bytes too, and too few of them are no size that is meant."""
-    from floodplain.quantity import MIB, QuantityError
-    from floodplain.raster.pools_file import size_bytes
+    from floodplain.problem import RuleError
+    from floodplain.raster.pools_file import option_bytes
 
     try:
-        count = size_bytes(text)
-    except QuantityError as error:
+        count = option_bytes(text)
+    except RuleError as error:
         raise ValueError(f"{option}: {error}") from error
     if option == "--cache" and count == 0:
         raise ValueError(f"{option}: {text!r} is no cache: blocks are decoded again and again; write 64Mi or more")
-    if 0 < count < MIB or (count == 0 and option in ("--memory", "--baseline")):
-        meant = f"{text}Mi, if that is meant" if text.isdigit() and count else "a size such as 256Mi"
-        raise ValueError(f"{option}: {text!r} is {count:,} bytes, less than 1 MiB; write {meant}")
+    if option in ("--memory", "--baseline") and count == 0:
+        raise ValueError(f"{option}: {text!r} is nothing; write a size such as 256Mi")
     return count
 
 

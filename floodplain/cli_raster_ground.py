@@ -141,16 +141,13 @@ def _own(flags: PoolFlags, told: list[str]) -> dict[str, int]:
 
 def _size(option: str, text: str, told: list[str]) -> int | None:
     from floodplain.problem import RuleError
-    from floodplain.raster.pools_file import size_bytes, size_problem
+    from floodplain.raster.pools_file import option_bytes
 
     try:
-        count = size_bytes(text)
+        return option_bytes(text)
     except RuleError as error:
         told.append(f"{option}: {error}")
         return None
-    problem = size_problem(option, count, text)
-    told += [problem] if problem else []
-    return count
 
 
 def _of_file(problem: Problem, in_file: Mapping[str, int], own: Mapping[str, int]) -> bool:

@@ -69,21 +69,6 @@ def lint(text: str | None, usable_bytes: int, *, limit_bytes: int | None = None,
     return problems
 
 
-def lint_option(value: object) -> list[Problem]:
-    """What is wrong with `rasterio.Env(GDAL_CACHEMAX=value)`, where a whole number counts bytes (rasterio 1.4)."""
-    where = f"rasterio.Env({NAME}=...)"
-    if isinstance(value, bool) or not isinstance(value, int):
-        return [Problem(where, "is no whole number: rasterio raises TypeError", "write bytes as a number", value)]
-    if value <= 0:
-        return [Problem(where, "is no cache at all", f"write bytes: {64 * MIB} for 64 MiB", value)]
-    if value < _SIZE_FROM:
-        remedy = f"write {value * MIB} for {value} MiB, or set the environment variable before the process starts"
-        return [Problem(where, "counts bytes here, not MB as in the environment", remedy, value)]
-    if value < LEAST_BYTES:
-        return [Problem(where, f"makes a cache of {_size(value)}", f"write {64 * MIB} for 64 MiB", value)]
-    return []
-
-
 def pinned(count: int) -> str:
     """The text for a cache of `count` bytes, with its unit where GDAL reads it rightly: `256MB`, else plain bytes.
 

@@ -12,7 +12,8 @@ from pydantic import BeforeValidator, ValidationError
 
 from floodplain.json_once import once
 from floodplain.problem import Problem, ProblemsError, RuleError, problems_of
-from floodplain.quantity import MIB, to_bytes
+from floodplain.quantity import to_bytes
+from floodplain.raster.counted import LEAST_BYTES
 from floodplain.raster.two_pools import TwoPools
 from floodplain.settings import Settings
 
@@ -31,6 +32,15 @@ def size_bytes(text: str | int) -> int:
     if isinstance(text, str) and text.strip().endswith("iB"):
         text = text.strip().removesuffix("B")
     return to_bytes(text.strip() if isinstance(text, str) else text)
+
+
+def option_bytes(text: str) -> int:
+    """The same for an option, where a bare 64 may mean MiB, as it does to GDAL. Raises RuleError below 1 MiB."""
+    count = size_bytes(text)
+    if 0 < count < LEAST_BYTES:
+        remedy = f"write the unit too: {text}Mi if MiB are meant" if text.isdigit() else "write a size such as 256Mi"
+        raise RuleError(f"{text!r} is less than 1 MiB", remedy)
+    return count
 
 
 def _bytes(value: Any) -> Any:
@@ -87,10 +97,3 @@ def two_pools(*sources: dict[str, int]) -> TwoPools:
     for source in sources:
         merged |= source
     return TwoPools(**merged)
-
-
-def size_problem(option: str, count: int, text: str) -> str | None:
-    """What is wrong with a size that lacks its unit: GDAL reads bare numbers as megabytes, this command as bytes."""
-    if 0 < count < MIB:
-        return f"{option}: {text!r} is less than 1 MiB; write the unit too: {text}Mi if MiB are meant"
-    return None

@@ -227,7 +227,7 @@ def test_every_bad_line_of_a_history_is_told(tmp_path: Path) -> None:
             [
                 "--slots: '0' is no count from 1 to 10,000; write digits",
                 "--processes: 'many' is no count from 1 to 10,000; write digits, or `each` for one a slot",
-                "--cache: '512' is 512 bytes, less than 1 MiB; write 512Mi, if that is meant",
+                "--cache: '512' is less than 1 MiB; write the unit too: 512Mi if MiB are meant",
                 "--agent: '1gb' is not a quantity; write 1G (decimal) or 1Gi (binary)",
             ],
         ),
@@ -248,7 +248,15 @@ def test_every_bad_line_of_a_history_is_told(tmp_path: Path) -> None:
             ],
         ),
         (("--quantile", "99"), ["--quantile: 99.0 is no quantile; give one between 0 and 1, such as 0.99"]),
-        (("--memory", "300"), ["--memory: '300' is 300 bytes, less than 1 MiB; write 300Mi, if that is meant"]),
+        (("--memory", "300"), ["--memory: '300' is less than 1 MiB; write the unit too: 300Mi if MiB are meant"]),
+        (("--agent", "100k"), ["--agent: '100k' is less than 1 MiB; write a size such as 256Mi"]),
+        (
+            ("--memory", "0", "--baseline", "0Gi"),
+            [
+                "--memory: '0' is nothing; write a size such as 256Mi",
+                "--baseline: '0Gi' is nothing; write a size such as 256Mi",
+            ],
+        ),
         (
             ("--cache-in-peak", "80Mi"),
             ["--cache-in-peak: '80Mi' is more than the peak or the cache has (64 MiB); write 0 if it is not known"],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from floodplain.problem import RuleError
 from floodplain.quantity import GIB, MIB
-from floodplain.raster.gdal_cache import cache_bytes, lint, lint_option, pinned
+from floodplain.raster.gdal_cache import cache_bytes, lint, pinned
 
 GIVEN = [
     *("64", "0", "99999", "100000", "268435456", "+64", "  64", "64.9", "1e9", "0x40", "-5", "abc", ""),
@@ -155,31 +155,6 @@ def test_caches_are_counted_once_a_process() -> None:
         "GDAL_CACHEMAX: '400MB' makes 24 caches of 400 MiB, one a process, in a worker of 8,192 MiB: above half of it; "
         "write 85MB or less, or have fewer processes"
     ]
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (
-            512,
-            "rasterio.Env(GDAL_CACHEMAX=...): 512 counts bytes here, not MB as in the environment; write 536870912 for "
-            "512 MiB, or set the environment variable before the process starts",
-        ),
-        (0, "rasterio.Env(GDAL_CACHEMAX=...): 0 is no cache at all; write bytes: 67108864 for 64 MiB"),
-        (
-            "64MB",
-            "rasterio.Env(GDAL_CACHEMAX=...): '64MB' is no whole number: rasterio raises TypeError; "
-            "write bytes as a number",
-        ),
-        (100_000, "rasterio.Env(GDAL_CACHEMAX=...): 100000 makes a cache of 100,000 bytes; write 67108864 for 64 MiB"),
-    ],
-)
-def test_a_wrong_option_of_rasterio_is_told(value: object, said: str) -> None:
-    assert [str(problem) for problem in lint_option(value)] == [said]
-
-
-def test_a_right_option_of_rasterio() -> None:
-    assert lint_option(64 * MIB) == []
 
 
 def test_rasterio_takes_a_number_for_bytes_and_refuses_a_text() -> None:
