@@ -8,7 +8,7 @@ import typer
 
 from floodplain.cli_raster import raster
 from floodplain.cli_raster_ground import asked_of, ground_of
-from floodplain.cli_raster_options import PoolFlags, Sidecars, TargetFlags, TaskFlags
+from floodplain.cli_raster_options import PoolFlags, Sidecars, TargetFlags, TaskFlags, print_assumed
 from floodplain.cli_raster_status import DONE, FAILED
 from floodplain.grouped_options import grouped
 
@@ -58,6 +58,8 @@ def estimate(
         typer.echo(printable(one.routing.reason), err=True)
     else:
         print_estimate(console(), headline(source, asked), one, requests, ground.pools)
+        if one.estimate is not None:
+            print_assumed(pools, ground.pools)
     raise typer.Exit(FAILED if one.routing.place in (Place.REFUSED, Place.FAILED) else DONE)
 
 

@@ -6,9 +6,12 @@ What they mean together is `cli_raster_ground`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from floodplain.raster.two_pools import TwoPools
 
 Sidecars = Annotated[
     bool, typer.Option("--sidecars", help="Look for .ovr, .msk and .aux.xml too, at the price of more requests.")
@@ -93,6 +96,18 @@ POOL_OPTIONS = {
     "given_threshold_bytes": "--threshold",
 }
 """Fields of TwoPools by the options that give them."""
+
+
+def print_assumed(flags: PoolFlags, pools: TwoPools) -> None:
+    """Nothing was said of the pools: which ones a routing went by, for people."""
+    from floodplain.quantity import from_bytes
+
+    if flags == PoolFlags():
+        small, big = from_bytes(pools.small_limit_bytes), from_bytes(pools.big_limit_bytes)
+        typer.echo(
+            f"\nPools by default: {pools.slots} slots in {small}, a big worker of {big}. Say what yours are with\n"
+            "--pools-file, or --slots, --small-memory and --big-memory."
+        )
 
 
 def given(flags: PoolFlags, option: str) -> str | int | None:

@@ -9,7 +9,7 @@ import typer
 
 from floodplain.cli_raster import raster
 from floodplain.cli_raster_ground import ground_of
-from floodplain.cli_raster_options import PoolFlags, Sidecars, TaskFlags
+from floodplain.cli_raster_options import PoolFlags, Sidecars, TaskFlags, print_assumed
 from floodplain.cli_raster_status import DONE, FAILED, INTERRUPTED
 from floodplain.grouped_options import grouped
 
@@ -62,6 +62,8 @@ def route(
     try:
         with stoppable():
             status = _read_and_route(tiles, ground, files, parallel, sidecars, as_json)
+        if files.committed and not as_json:
+            print_assumed(pools, ground.pools)
     except FileError as error:
         typer.echo(str(error), err=True)
         status = FAILED

@@ -192,6 +192,13 @@ def test_bad_options_are_told_with_option_value_rule_and_remedy(
         assert line.startswith(start)
 
 
+def test_pools_that_nobody_named_are_told(raster: str) -> None:
+    told = "Pools by default: 8 slots in 8Gi, a big worker of 16Gi."
+    assert told in run(raster, "--tile", TILE).stdout
+    assert "by default" not in run(raster, "--tile", TILE, "--slots", "4").stdout
+    assert "by default" not in run(raster, "--tile", NOWHERE).stdout
+
+
 def test_bounds_in_degrees_without_their_crs_are_skipped_with_the_crs_that_they_were_taken_for(raster: str) -> None:
     found = json.loads(run("--json", raster, "--bounds", "13.3,52.5,13.4,52.6").stdout)
     with rasterio.open(raster) as dataset:
