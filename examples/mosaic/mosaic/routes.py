@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict
 
@@ -58,7 +59,8 @@ def route_tile(tile: Tile) -> Route:
 def estimate_tile(tile: Tile, headers: Sequence[Header]) -> Estimate | None:
     """The peak of a tile that warps its rasters one after the other into one array; None where none covers it.
 
-    Each raster is closed before the next is opened, so the largest counts, and with it the array that is kept.
+    Each raster is closed before the next is opened, so the largest counts, and with it the arrays. The one that is
+    warped into counts whole: the allocator gives the next raster's what it keeps of the last one's, written all over.
     """
     found = []
     for header in headers:
@@ -69,10 +71,10 @@ def estimate_tile(tile: Tile, headers: Sequence[Header]) -> Estimate | None:
             continue
     if not found:
         return None
-    largest = max(found, key=lambda one: one.peak_bytes)
     pixels = tile.width * tile.height
-    kept = Term("mosaic array", 5 * pixels, f"{pixels} px x (4 bands kept + alpha of the raster that is warped)")
-    return Estimate((*largest.terms, kept), largest.factor, largest.notes)
+    arrays = Term("arrays", 9 * pixels, f"{pixels} px x (4 bands kept + 4 that are warped + 1 that says what is taken)")
+    tiles = [replace(one, terms=(*(term for term in one.terms if term.name != "destination"), arrays)) for one in found]
+    return max(tiles, key=lambda one: one.peak_bytes)
 
 
 def batches(routes: Sequence[Route], count: int) -> list[list[Route]]:
