@@ -45,6 +45,12 @@ def pod_spec(resource_type: str, props: object) -> Mapping[str, object]:
     return mapping(get(props, *path)) if path else {}
 
 
+def pod_labels(resource_type: str, props: object) -> Mapping[str, object]:
+    """The labels of the pods that an object makes, empty if there are none."""
+    path = _template(kind_of(resource_type).name)
+    return mapping(get(props, *path[:-1], "metadata", "labels")) if path else {}
+
+
 def containers(spec: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Name and body of every container, init and ephemeral ones included; unknowns raise last."""
     unknowns = Unknowns()

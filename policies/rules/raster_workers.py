@@ -11,8 +11,8 @@ from floodplain.quantity import QuantityError, to_bytes
 from floodplain.raster import gdal_cache
 
 from .kinds import kind_of
-from .pod_templates import containers, makes_pods, pod_spec
-from .proxies import Unknowns, each, get, mapping, shown, text
+from .pod_templates import containers, makes_pods, pod_labels, pod_spec
+from .proxies import Unknowns, each, get, shown, text
 from .rule import About, of_type, resource_rule
 
 POOL_LABEL = f"{DOMAIN}/raster-pool"
@@ -23,20 +23,22 @@ def caches(args: ResourceValidationArgs) -> Iterator[str]:
     """Containers with GDAL's cache set: without a memory limit, or with a cache that does not suit it."""
     unknowns = Unknowns()
     with unknowns:
-        for name, container in containers(pod_spec(args.resource_type, args.props)):
+        spec = pod_spec(args.resource_type, args.props)
+        for name, container in containers(spec):
             with unknowns:
-                variables = _variables(container)
-                cache = variables.get(gdal_cache.NAME)
+                cache = _variable(container, gdal_cache.NAME)
                 if cache is None:
                     continue
-                limit = _bytes(get(container, "resources", "limits", "memory"))
+                limits = (_bytes(get(of, "resources", "limits", "memory")) for of in (container, spec))
+                # Without one of its own a container has that of its pod.
+                limit = next((found for found in limits if found is not None), None)
                 if limit is None:
                     yield (
                         f"container {name}: sets {gdal_cache.NAME} and has no memory limit, so nothing says how much"
                         " its tasks may hold; set resources.limits.memory"
                     )
                     continue
-                count = _count(variables.get(PROCESSES))
+                count = _count(_variable(container, PROCESSES))
                 for problem in gdal_cache.lint(cache, limit, limit_bytes=limit, processes=count):
                     yield f"container {name}: {problem}"
     unknowns.raise_first()
@@ -44,8 +46,7 @@ def caches(args: ResourceValidationArgs) -> Iterator[str]:
 
 def several_at_once(args: ResourceValidationArgs) -> Iterator[str]:
     """A big pool that may run two pods at a time."""
-    spec = mapping(get(args.props, "spec"))
-    if text(get(spec, "template", "metadata", "labels", POOL_LABEL)) != "big":
+    if text(get(pod_labels(args.resource_type, args.props), POOL_LABEL)) != "big":
         return
     kind = kind_of(args.resource_type).name.removesuffix("Patch")
     if kind != "StatefulSet":
@@ -54,18 +55,18 @@ def several_at_once(args: ResourceValidationArgs) -> Iterator[str]:
             " make it a StatefulSet of one replica"
         )
         return
-    replicas = spec.get("replicas", 1)
-    if replicas != 1:
+    replicas = get(args.props, "spec", "replicas")
+    if replicas not in (None, 0, 1):
         yield f"spec.replicas: {shown(replicas)} in the big raster pool, whose tasks run one by one; write 1"
 
 
-def _variables(container: Mapping[str, object]) -> dict[str, str]:
-    """The environment that is written out."""
-    found: dict[str, str] = {}
+def _variable(container: Mapping[str, object], name: str) -> str | None:
+    """A variable as it is written out: of several the last, as kubelet does. None: not set, or taken from elsewhere."""
+    found = None
     for variable in each(get(container, "env")):
-        name, value = text(get(variable, "name")), text(get(variable, "value"))
-        if name is not None and value is not None:
-            found[name] = value
+        if get(variable, "name") == name:
+            value = text(get(variable, "value"))
+            found = None if value is None or "$(" in value else value
     return found
 
 
