@@ -112,8 +112,9 @@ def disruption_budget(workers: Workers) -> dict[str, Any] | None:
         "spec": {
             "maxUnavailable": 0,
             "selector": {"matchLabels": worker_pods.selector(workers, BIG)},
-            # A pod that cannot start runs no task and must not hold up a drain for good.
-            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+            # A pod that cannot start runs no task and must not hold up a drain for good. But where a probe decides, a
+            # worker deep in native code may fail it, and with this a drain would take it and its task.
+            "unhealthyPodEvictionPolicy": "IfHealthyBudget" if workers.readiness else "AlwaysAllow",
         },
     }
 

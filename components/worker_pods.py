@@ -133,7 +133,10 @@ def _container(workers: Workers, pool: str, own: Members) -> dict[str, Any]:
             *({"configMapRef": {"name": name}} for name in workers.env_from_config_maps),
             *({"secretRef": {"name": name}} for name in workers.env_from_secrets),
         ],
-        "livenessProbe": workers.liveness.manifest() if workers.liveness else None,
+        # A worker that hangs has no tasks to finish: without this it would have the pod's grace, hours for a big one.
+        "livenessProbe": {**workers.liveness.manifest(), "terminationGracePeriodSeconds": END_SECONDS}
+        if workers.liveness
+        else None,
         "readinessProbe": workers.readiness.manifest() if workers.readiness else None,
     }
     return container | {key: value for key, value in given.items() if value}
@@ -151,15 +154,16 @@ def environment(workers: Workers, pool: str) -> dict[str, str]:
     Kubernetes puts a variable into a command that names it: `$(FLOODPLAIN_RASTER_SLOTS)`.
     """
     pools, own = workers.pools, members(workers, pool)
-    figures = {
+    figures: dict[str, str | int] = {
         "POOL": pool,
         "SLOTS": pools.slots if pool == SMALL else 1,
         "PROCESSES": pools.processes if pool == SMALL else 1,
-        "SLOT_BUDGET_BYTES": pools.slot_budget_bytes,
         "SLOT_LIMIT_BYTES": slot_limit_bytes(pools, pool),
-        "THRESHOLD_BYTES": pools.threshold_bytes,
         "BIG_BUDGET_BYTES": pools.big_budget_bytes,
     }
+    if pool == SMALL:
+        # Not in the big worker, which each new figure of the small ones would restart.
+        figures |= {"SLOT_BUDGET_BYTES": pools.slot_budget_bytes, "THRESHOLD_BYTES": pools.threshold_bytes}
     return {
         **{f"{PREFIX}{key}": str(value) for key, value in figures.items()},
         **workers.gdal.environment(workers.cache_bytes, SCRATCH),

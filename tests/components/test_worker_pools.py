@@ -100,12 +100,13 @@ def test_the_config_map_the_output_and_the_environment_say_the_same(render: Any)
     outputs = made.one(":WorkerPools").outputs
     assert made.one(":ConfigMap").inputs["data"] == {"raster.json": outputs["raster"]}
     assert read_by_the_command(outputs["raster"]).threshold_bytes == 300 * MIB
-    figures = {
+    big = {"FLOODPLAIN_RASTER_BIG_BUDGET_BYTES": str(outputs["bigBudgetBytes"])}
+    small = {
+        **big,
         "FLOODPLAIN_RASTER_SLOT_BUDGET_BYTES": str(outputs["slotBudgetBytes"]),
         "FLOODPLAIN_RASTER_THRESHOLD_BYTES": str(300 * MIB),
-        "FLOODPLAIN_RASTER_BIG_BUDGET_BYTES": str(outputs["bigBudgetBytes"]),
     }
-    for pool, slots in (("small", "8"), ("big", "1")):
+    for pool, slots, figures in (("small", "8", small), ("big", "1", big)):
         own = {"FLOODPLAIN_RASTER_POOL": pool, "FLOODPLAIN_RASTER_SLOTS": slots, "FLOODPLAIN_RASTER_PROCESSES": "1"}
         pools = read_by_the_command(outputs["raster"])
         budget = {"small": pools.slot_budget_bytes, "big": pools.big_budget_bytes}[pool]
@@ -155,6 +156,56 @@ def test_a_drain_may_not_take_the_big_worker_or_may_after_its_task(render: Any) 
     assert finish.of(":PodDisruptionBudget") == ()
     assert "annotations" not in finish.one(":StatefulSet").inputs["spec"]["template"]["metadata"]
     assert pod_of(finish, "big")["terminationGracePeriodSeconds"] == 3 * 3600 + 60
+
+
+def test_a_busy_big_worker_that_fails_its_probe_is_not_taken_by_a_drain(render: Any) -> None:
+    policies = {
+        bool(probe): render(lambda probe=probe: WorkerPools("w", args(readiness=probe)))
+        .one(":PodDisruptionBudget")
+        .inputs["spec"]["unhealthyPodEvictionPolicy"]
+        for probe in ({"port": 80}, None)
+    }
+    assert policies == {True: "IfHealthyBudget", False: "AlwaysAllow"}
+
+
+def test_a_worker_that_hangs_is_restarted_long_before_its_longest_task_would_be_over(render: Any) -> None:
+    probe = {"command": ["alive"], "failures": 3}
+    made = render(lambda: WorkerPools("w", args(liveness=probe, readiness=probe)))
+    asked = {
+        "exec": {"command": ["alive"]},
+        "periodSeconds": 30,
+        "timeoutSeconds": 10,
+        "failureThreshold": 3,
+    }
+    for pool in ("small", "big"):
+        (container,) = pod_of(made, pool)["containers"]
+        assert container["livenessProbe"] == {**asked, "terminationGracePeriodSeconds": 60}
+        # The API server refuses a grace of its own there.
+        assert container["readinessProbe"] == asked
+
+
+@pytest.mark.parametrize(
+    ("small", "big", "moved"),
+    [
+        pytest.param({"slots": 6}, {}, {"small"}, id="slots"),
+        pytest.param({"threshold": "99Mi"}, {}, {"small"}, id="threshold"),
+        pytest.param({"memory": "9Gi"}, {}, {"small"}, id="memory of small workers"),
+        pytest.param({"longest_task": "20m"}, {}, {"small"}, id="longest task of small workers"),
+        pytest.param({}, {"longest_task": "3h"}, {"big"}, id="longest task of the big one"),
+        # Whoever routes in a small worker refuses what is above the big one's budget.
+        pytest.param({}, {"memory": "72Gi"}, {"small", "big"}, id="memory of the big one"),
+    ],
+)
+def test_what_is_tuned_in_the_small_pool_does_not_restart_the_big_worker(
+    render: Any, small: dict[str, Any], big: dict[str, Any], moved: set[str]
+) -> None:
+    def pods(**changes: dict[str, Any]) -> dict[str, Any]:
+        pools = {pool: {**WORKERS[pool], **changes.get(pool, {})} for pool in ("small", "big")}
+        made = render(lambda: WorkerPools("w", args(**pools, gdal={"cache": "256Mi"})))
+        return {pool: pod_of(made, pool) for pool in pools}
+
+    before, after = pods(), pods(small=small, big=big)
+    assert {pool for pool in before if before[pool] != after[pool]} == moved
 
 
 def test_the_number_of_small_workers_has_one_owner(render: Any) -> None:
