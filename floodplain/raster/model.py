@@ -35,20 +35,25 @@ from floodplain.raster.task_buffers import (
 from floodplain.raster.terms import Estimate, Term
 from floodplain.raster.warp_chunk import Chunk, as_small_as_blocks, largest_chunk, pixel_cost
 
-FIXED = MIB // 2
+FIXED = 3 * MIB // 8
 """Handles, the transformer's tables, Python's objects, what the allocator rounds up. Measured by
 benchmarks/raster_warps.py: tasks below 20 MiB hold -1 to 1 MiB more than the other terms."""
 FIXED_READ = MIB // 4
 """The same of a read without a warp."""
-DATUM = 3 * MIB // 4
+DATUM = MIB // 2
 """More where the datum changes: PROJ looks up the operations between both. Measured by the same."""
+CLONE = 3 * MIB // 8
+"""Of the transformer, for the warped VRT that stands for an overview of another. Measured by the same ..."""
+DATUM_CLONE = MIB
+"""... and where the datum changes."""
 THREAD = MIB
 """Of a further thread: its own clone of the transformer with a PROJ context, the touched part of its stack, a malloc
 arena. Measured by benchmarks/raster_warps.py: 0.1 to 1 MiB ..."""
 DATUM_THREAD = 2 * MIB
 """... and where the datum changes 1.5 to 2.5 MiB."""
 THREAD_PIXELS = 65_536
-"""Of a chunk to one thread at least: GDAL starts no more (GWKRun in alg/gdalwarpkernel.cpp)."""
+"""Of a chunk to one thread at least: GDAL starts no more (GWKRun in alg/gdalwarpkernel.cpp). Of the whole destination
+here, since pieces of a turned one are hard to tell."""
 MASK_HANDLES = MIB // 2
 """What GDAL opens for masks. Measured by benchmarks/raster_warps.py: 0.2 to 1 MiB."""
 CURL_CACHE = 16_384_000
@@ -148,23 +153,25 @@ def _block_by_block(task: RasterTask) -> list[Term]:
 
 
 def _fixed(task: RasterTask) -> Term:
+    why, one_datum = "handles, rounding of the allocator", task.placement.one_datum
     if task.settings.way is Way.READ:
-        return Term("fixed", FIXED_READ, "handles, rounding of the allocator")
-    if task.placement.one_datum:
-        return Term("fixed", FIXED, "handles, transformer, PROJ, rounding of the allocator")
-    return Term("fixed", FIXED + DATUM, "handles, transformer, PROJ between two datums, rounding of the allocator")
+        return Term("fixed", FIXED_READ, why)
+    size, why = FIXED, f"{why}, transformer"
+    if not one_datum:
+        size, why = size + DATUM, f"{why}, PROJ between two datums"
+    if task.settings.way is Way.VRT and task.settings.native_vrt:
+        size, why = size + (CLONE if one_datum else DATUM_CLONE), f"{why}, a clone of it for the overview"
+    return Term("fixed", size, why)
 
 
 def _always(task: RasterTask) -> list[Term]:
     terms = [_fixed(task)]
     each = THREAD if task.placement.one_datum else DATUM_THREAD
-    pixels = task.chunk.width * task.chunk.height if task.chunk else 0
-    more = min(task.settings.threads, pixels // THREAD_PIXELS) - 1
-    if more > 0:
-        terms.append(Term("threads", more * each, f"{more} more than one, {size_of(each)} each"))
-    elif task.settings.threads > 1 and task.settings.way in {Way.BAND, Way.ARRAY}:
-        # GDALChunkAndWarpMulti reads in a thread of its own, however small the task is.
-        terms.append(Term("threads", each // 2, "one that reads"))
+    more = max(0, min(task.settings.threads, task.destination.pixels // THREAD_PIXELS) - 1) if task.chunk else 0
+    # GDALChunkAndWarpMulti reads in a thread of its own, however small the task is.
+    reader = task.settings.threads > 1 and task.settings.way in {Way.BAND, Way.ARRAY}
+    why = f"{more} more than one, {size_of(each)} each" + (", and one that reads" if reader else "")
+    terms.append(Term("threads", more * each + (each // 2 if reader else 0), why))
     if task.with_mask or mask_read(task.header, task.destination, task.settings).kept_bytes:
         terms.append(Term("mask handles", MASK_HANDLES, "what GDAL opens for masks"))
     if task.settings.remote:

@@ -13,6 +13,7 @@ from floodplain.problem import RuleError
 from floodplain.raster import estimate
 from floodplain.raster.estimating import NothingToDo
 from floodplain.raster.read_header import HIDDEN_SIDECARS, RasterUnreadable, read_header
+from floodplain.raster.model import CLONE
 from floodplain.raster.target import Target
 from floodplain.raster.task import GdalSettings, Way
 from floodplain.raster.tile import tile_target
@@ -78,7 +79,8 @@ def test_a_small_tile_of_a_huge_window_is_the_worst_case_and_the_way_out_is_said
     assert direct.peak_bytes > 4 * native.peak_bytes
     assert "overview 16" in direct.notes[0]
     assert native.notes == ("overview 16 is read",)
-    assert estimate(plain, tile="7/69/44", settings=GdalSettings(native_vrt=True)).peak_bytes == direct.peak_bytes
+    shrunk = estimate(plain, tile="7/69/44", settings=GdalSettings(native_vrt=True))
+    assert shrunk.peak_bytes == direct.peak_bytes + CLONE
 
 
 def test_a_window_is_read_without_a_warp() -> None:

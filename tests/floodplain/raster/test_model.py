@@ -42,7 +42,7 @@ def test_a_read_is_its_array_and_the_blocks_it_touched() -> None:
 
 def test_a_small_warped_vrt_is_made_in_the_destination_itself() -> None:
     found = sizes(estimate_task(RGB, [WINDOW], SAME, BIG, placement=HERE))
-    assert found == {"destination": 48, "block cache": 60.75, "decoding": 0.75, "warp chunk": 48, "fixed": 0.5}
+    assert found == {"destination": 48, "block cache": 60.75, "decoding": 0.75, "warp chunk": 48, "fixed": 0.375}
 
 
 def test_an_array_is_held_twice_while_it_is_warped() -> None:
@@ -132,21 +132,28 @@ def test_the_mask_of_alpha_of_a_warped_vrt_is_made_at_full_resolution_where_an_o
 
 
 @pytest.mark.parametrize(("placement", "each"), [(HERE, 1), (Placement(), 2)])
-def test_a_warp_in_threads_reads_in_one_more_however_small_it_is(placement: Placement, each: int) -> None:
+def test_threads_cost_one_each_that_has_pixels_and_reproject_reads_in_one_more(placement: Placement, each: int) -> None:
     def threads(way: Way, to: Destination, window: SourceWindow) -> float:
         settings = replace(BIG, way=way, threads=4)
         return sizes(estimate_task(RGB, [window], to, settings, placement=placement)).get("threads", 0)
 
     small, window = Destination(64, 64, 3, "uint8"), replace(WINDOW, width=64, height=64)
     assert [threads(way, small, window) for way in (Way.BAND, Way.ARRAY, Way.VRT)] == [each / 2, each / 2, 0]
-    assert [threads(way, SAME, WINDOW) for way in (Way.BAND, Way.ARRAY, Way.VRT)] == [3 * each] * 3
+    assert [threads(way, SAME, WINDOW) for way in (Way.BAND, Way.ARRAY, Way.VRT)] == [3.5 * each, 3.5 * each, 3 * each]
 
 
-def test_another_datum_costs_more_than_another_crs_and_a_read_costs_least() -> None:
-    def fixed(way: Way, placement: Placement) -> float:
-        return sizes(estimate_task(RGB, [WINDOW], SAME, replace(BIG, way=way), placement=placement))["fixed"]
+@pytest.mark.parametrize(
+    ("way", "native_vrt", "same_datum", "another"),
+    [(Way.READ, False, 0.25, 0.25), (Way.BAND, False, 0.375, 0.875), (Way.VRT, True, 0.75, 1.875)],
+)
+def test_another_datum_costs_more_than_another_crs_and_an_overview_of_a_vrt_once_more(
+    way: Way, native_vrt: bool, same_datum: float, another: float
+) -> None:
+    def fixed(placement: Placement) -> float:
+        settings = replace(BIG, way=way, native_vrt=native_vrt)
+        return sizes(estimate_task(RGB, [WINDOW], SAME, settings, placement=placement))["fixed"]
 
-    assert [fixed(Way.READ, Placement()), fixed(Way.VRT, HERE), fixed(Way.VRT, Placement())] == [0.25, 0.5, 1.25]
+    assert (fixed(HERE), fixed(Placement())) == (same_datum, another)
 
 
 @pytest.mark.parametrize(
