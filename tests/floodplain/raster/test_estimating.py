@@ -12,8 +12,8 @@ from benchmarks.ranges_server import Server
 from floodplain.problem import RuleError
 from floodplain.raster import estimate
 from floodplain.raster.estimating import NothingToDo
-from floodplain.raster.read_header import HIDDEN_SIDECARS, RasterUnreadable, read_header
 from floodplain.raster.model import CLONE
+from floodplain.raster.read_header import HIDDEN_SIDECARS, RasterUnreadable, read_header
 from floodplain.raster.target import Target
 from floodplain.raster.task import GdalSettings, Way
 from floodplain.raster.tile import tile_target
