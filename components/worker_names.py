@@ -18,6 +18,10 @@ RASTER_KEY = "raster.json"
 SCRATCH = "/scratch"
 
 PREFIX = "FLOODPLAIN_RASTER_"
+_OF_BOTH = ("POOL", "SLOTS", "PROCESSES", "SLOT_LIMIT_BYTES", "BIG_BUDGET_BYTES")
+FIGURES: Mapping[str, tuple[str, ...]] = {SMALL: (*_OF_BOTH, "SLOT_BUDGET_BYTES", "THRESHOLD_BYTES"), BIG: _OF_BOTH}
+"""What the workers of a pool know, behind the prefix. The big one knows no figures of the small pool: each new one
+would restart it."""
 OWN_VARIABLES: Mapping[str, str] = {
     "GDAL_CACHEMAX": "gdal.cache",
     "GDAL_DISABLE_READDIR_ON_OPEN": "gdal.siblingFiles",

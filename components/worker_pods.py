@@ -10,7 +10,7 @@ from floodplain.raster.two_pools import TwoPools
 
 from .worker_choices import Drains
 from .worker_members import BigWorkers, Members
-from .worker_names import BIG, PREFIX, RASTER_POOL_LABEL, SCRATCH, SMALL, WORKERS_LABEL, pool_name
+from .worker_names import BIG, FIGURES, PREFIX, RASTER_POOL_LABEL, SCRATCH, SMALL, WORKERS_LABEL, pool_name
 from .worker_settings import Workers
 
 END_SECONDS = 60
@@ -154,18 +154,17 @@ def environment(workers: Workers, pool: str) -> dict[str, str]:
     Kubernetes puts a variable into a command that names it: `$(FLOODPLAIN_RASTER_SLOTS)`.
     """
     pools, own = workers.pools, members(workers, pool)
-    figures: dict[str, str | int] = {
+    figures = {
         "POOL": pool,
         "SLOTS": pools.slots if pool == SMALL else 1,
         "PROCESSES": pools.processes if pool == SMALL else 1,
         "SLOT_LIMIT_BYTES": slot_limit_bytes(pools, pool),
         "BIG_BUDGET_BYTES": pools.big_budget_bytes,
+        "SLOT_BUDGET_BYTES": pools.slot_budget_bytes,
+        "THRESHOLD_BYTES": pools.threshold_bytes,
     }
-    if pool == SMALL:
-        # Not in the big worker, which each new figure of the small ones would restart.
-        figures |= {"SLOT_BUDGET_BYTES": pools.slot_budget_bytes, "THRESHOLD_BYTES": pools.threshold_bytes}
     return {
-        **{f"{PREFIX}{key}": str(value) for key, value in figures.items()},
+        **{f"{PREFIX}{key}": str(figures[key]) for key in FIGURES[pool]},
         **workers.gdal.environment(workers.cache_bytes, SCRATCH),
         **workers.malloc.environment(),
         # The root is read-only, and many libraries write there.

@@ -5,6 +5,7 @@ Pure: everything that can be wrong before a cluster is asked. What the settings 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated
@@ -18,6 +19,7 @@ from floodplain.raster import gdal_cache
 from floodplain.raster.two_pools import TwoPools
 from floodplain.rules import RuledSettings, rule
 from floodplain.settings import SEVERAL_LINES
+from floodplain.settings_path import Location
 
 from .helm_release import KubernetesName
 from .pool_names import LabelKey, LabelValue, PoolName
@@ -25,8 +27,20 @@ from .sizing_settings import KUBERNETES_NAMESPACES
 from .worker_engine import WorkerGdal, WorkerMalloc
 from .worker_figures import cache_of, figure_problems, figures
 from .worker_image import VersionedImage, digest_problems
-from .worker_members import BigWorkers, ObjectName, SmallWorkers, Texts, VariableName, WorkerAccount, WorkerProbe
-from .worker_names import LABELS, OWN_VARIABLES, PREFIX
+from .worker_members import (
+    BigWorkers,
+    Members,
+    ObjectName,
+    SmallWorkers,
+    Texts,
+    VariableName,
+    WorkerAccount,
+    WorkerProbe,
+)
+from .worker_names import BIG, FIGURES, LABELS, OWN_VARIABLES, PREFIX, SMALL
+
+_NAMED = re.compile(rf"\$(?:\$|\({PREFIX}([^()]*)\))")
+"""One of our variables in a text, as Kubernetes expands it, or `$$`, which is a dollar sign."""
 
 Environment = Annotated[dict[VariableName, str], SEVERAL_LINES]
 
@@ -84,6 +98,15 @@ class Workers(RuledSettings):
         yield from _owned(self.small.env, ("small",))
         yield from _owned(self.big.env, ("big",))
 
+    @rule("command", "args", "env", "small", "big")
+    def _variables_that_are_named_are_set(self) -> Iterator[RuleError]:
+        told = set[Location]()
+        for pool, own in ((SMALL, self.small), (BIG, self.big)):
+            for where, text in _texts(self, own, pool):
+                problems = [] if where in told else list(_unset(pool, text, where))
+                told |= {error.path for error in problems}
+                yield from problems
+
     @rule("labels")
     def _labels_are_free(self) -> Iterator[RuleError]:
         for key, value in self.labels.items():
@@ -122,6 +145,29 @@ def _owned(env: Mapping[str, str], above: tuple[str, ...]) -> Iterator[RuleError
             yield RuleError(f"is set from {OWN_VARIABLES[name]}", f"set {OWN_VARIABLES[name]}", where, value)
         elif name.startswith(PREFIX):
             yield RuleError("follows from the figures of the pools", "remove it", where, value)
+
+
+def _texts(workers: Workers, own: Members, pool: str) -> Iterator[tuple[Location, str]]:
+    """The texts of a pool's workers in which Kubernetes puts variables, and where they are written."""
+    for key in ("command", "args"):
+        below: tuple[str, ...] = getattr(own, key)
+        yield from (((pool, key), text) for text in below)
+        yield from (((key,), text) for text in (() if below else getattr(workers, key)))
+    yield from (((pool, "env", name), text) for name, text in own.env.items())
+    yield from ((("env", name), text) for name, text in workers.env.items() if name not in own.env)
+
+
+def _unset(pool: str, text: str, where: Location) -> Iterator[RuleError]:
+    """Names of ours in a text that are no variable of this pool: Kubernetes would leave the text as it stands."""
+    for found in _NAMED.finditer(text):
+        if found[1] is not None and found[1] not in FIGURES[pool]:
+            known = ", ".join(FIGURES[pool])
+            yield RuleError(
+                f"names {PREFIX}{found[1]}, which {pool} workers do not have, so that it would stay as it is written",
+                f"name {PREFIX} with one of {known}",
+                where,
+                text,
+            )
 
 
 class WorkerPoolsSettings(RuledSettings):

@@ -312,6 +312,29 @@ OTHERS: list[tuple[Any, list[str]]] = [
         ],
     ),
     (
+        # An escaped one, and one of somebody else, are none of ours.
+        {
+            "command": ["run", "--above", "$(FLOODPLAIN_RASTER_THRESHOLD_BYTES)", "$$(FLOODPLAIN_RASTER_X)", "$(X)"],
+            "small": {"env": {"POOL": "on $(FLOODPLAIN_RASTER_POOLS)"}},
+        },
+        [
+            "small.env.POOL: 'on $(FLOODPLAIN_RASTER_POOLS)' names FLOODPLAIN_RASTER_POOLS, which small workers do not"
+            " have, so that it would stay as it is written; name FLOODPLAIN_RASTER_ with one of POOL, SLOTS, PROCESSES,"
+            " SLOT_LIMIT_BYTES, BIG_BUDGET_BYTES, SLOT_BUDGET_BYTES, THRESHOLD_BYTES",
+            "command: '$(FLOODPLAIN_RASTER_THRESHOLD_BYTES)' names FLOODPLAIN_RASTER_THRESHOLD_BYTES, which big workers"
+            " do not have, so that it would stay as it is written; name FLOODPLAIN_RASTER_ with one of POOL, SLOTS,"
+            " PROCESSES, SLOT_LIMIT_BYTES, BIG_BUDGET_BYTES",
+        ],
+    ),
+    (
+        {"args": ["$(FLOODPLAIN_RASTER_POOLS)"], "big": {"args": ["$(FLOODPLAIN_RASTER_POOL)"]}},
+        [
+            "args: '$(FLOODPLAIN_RASTER_POOLS)' names FLOODPLAIN_RASTER_POOLS, which small workers do not have, so that"
+            " it would stay as it is written; name FLOODPLAIN_RASTER_ with one of POOL, SLOTS, PROCESSES,"
+            " SLOT_LIMIT_BYTES, BIG_BUDGET_BYTES, SLOT_BUDGET_BYTES, THRESHOLD_BYTES"
+        ],
+    ),
+    (
         {"small": {"nodeSelector": {"kubernetes.io/os": "windows"}}},
         ["small.nodeSelector.kubernetes.io/os: 'windows' is set for you; remove it"],
     ),
