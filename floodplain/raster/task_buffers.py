@@ -13,7 +13,7 @@ from floodplain.raster.placement import Placement
 from floodplain.raster.task import Destination, GdalSettings, SourceWindow
 from floodplain.raster.terms import Term
 from floodplain.raster.warp_chunk import HEAP, Chunk, pixel_cost, vrt_block
-from floodplain.raster.warp_parts import middle_part
+from floodplain.raster.warp_parts import largest_reach
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,7 @@ def block_term(task: RasterTask) -> Term:
     pixels = sum(window.pixels for window in task.windows) * share
     corners = task.placement.corners
     if corners is not None:
-        part = middle_part(task.windows[0], task.destination, task.settings, corners, (width, height))
-        pixels = part.windows[0].pixels
+        pixels = largest_reach(task.windows[0], task.destination, task.settings, corners, (width, height))
     cost = pixel_cost(task.header, task.bands, one, task.settings)
     size = pixels * (cost.values + cost.source_mask + cost.scratch) + one.pixels * (cost.values + cost.destination_mask)
     return Term("warp block", math.ceil(size), f"one block of the warped VRT, {width} x {height} px")

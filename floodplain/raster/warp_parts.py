@@ -75,17 +75,22 @@ def parts_of(
     return done
 
 
-def middle_part(
+def largest_reach(
     window: SourceWindow,
     destination: Destination,
     settings: GdalSettings,
     corners: Corners,
     size: tuple[int, int],
-) -> Part:
-    """A piece of `size` (columns, rows) in the middle of the destination, which needs as much as any."""
+) -> int:
+    """Source pixels at most of a piece of `size` (columns, rows), wherever in the destination it lies.
+
+    What one in the middle reaches for, beyond the source too, and at most the window: where the source covers a part of
+    the destination only, the middle may need nothing of it, and another piece all.
+    """
     width, height = size
     piece = _Piece((destination.width - width) // 2, (destination.height - height) // 2, width, height)
-    return _reached(_source(window, settings), piece, destination, settings, corners)[0]
+    (west, east), (north, south) = _spans(piece, destination, settings, corners, window.decimation)
+    return min(east - west, window.width) * min(south - north, window.height)
 
 
 def _source(window: SourceWindow, settings: GdalSettings) -> SourceWindow:
@@ -100,7 +105,18 @@ def _reached(
     source: SourceWindow, piece: _Piece, destination: Destination, settings: GdalSettings, corners: Corners
 ) -> tuple[Part, float]:
     """A piece with its window, and the window's share of what it reaches for."""
-    times = source.decimation
+    (west, east), (north, south) = _spans(piece, destination, settings, corners, source.decimation)
+    column, row = max(source.column, west), max(source.row, north)
+    width = max(0, min(source.column + source.width, east) - column)
+    height = max(0, min(source.row + source.height, south) - row)
+    found = SourceWindow(column, row, width, height, source.decimation, source.level_width, source.level_height)
+    return Part((found,), piece.width, piece.height), width * height / max(1, (east - west) * (south - north))
+
+
+def _spans(
+    piece: _Piece, destination: Destination, settings: GdalSettings, corners: Corners, times: float
+) -> list[tuple[int, int]]:
+    """What a piece reaches for, with the kernel's halo: columns, then rows of the level that is read."""
     points = [
         _placed(corners, column / destination.width, row / destination.height)
         for column in (piece.column, piece.column + piece.width)
@@ -112,12 +128,7 @@ def _reached(
         high = max(point[axis] for point in points) / times
         halo = math.ceil(radius(settings.resampling) * max(1.0, (high - low) / size))
         spans.append((math.floor(low) - halo, math.ceil(high) + halo))
-    (west, east), (north, south) = spans
-    column, row = max(source.column, west), max(source.row, north)
-    width = max(0, min(source.column + source.width, east) - column)
-    height = max(0, min(source.row + source.height, south) - row)
-    found = SourceWindow(column, row, width, height, source.decimation, source.level_width, source.level_height)
-    return Part((found,), piece.width, piece.height), width * height / max(1, (east - west) * (south - north))
+    return spans
 
 
 def _placed(corners: Corners, across: float, down: float) -> Point:

@@ -11,7 +11,7 @@ from floodplain.quantity import MIB
 from floodplain.raster.placement import Corners
 from floodplain.raster.task import Destination, GdalSettings, SourceWindow, Way
 from floodplain.raster.warp_chunk import PixelCost, largest_chunk
-from floodplain.raster.warp_parts import MOST_PARTS, Part, middle_part, parts_of
+from floodplain.raster.warp_parts import MOST_PARTS, Part, largest_reach, parts_of
 
 RASTER = SourceWindow(0, 0, 1000, 1000, 1, 1000, 1000)
 BAND = GdalSettings(way=Way.BAND, resampling="nearest")
@@ -85,8 +85,14 @@ def test_what_does_not_fit_is_halved_and_needs_its_part_of_the_source() -> None:
 
 def test_corners_are_those_of_full_resolution_whatever_level_is_read() -> None:
     level = SourceWindow(0, 0, 500, 500, 2, 500, 500)
-    part = middle_part(level, Destination(100, 100, 1, "uint8"), VRT, box(0, 0, 1000, 1000), (50, 50))
-    assert part == Part((SourceWindow(125, 125, 250, 250, 2, 500, 500),), 50, 50)
+    reach = largest_reach(level, Destination(100, 100, 1, "uint8"), VRT, box(0, 0, 1000, 1000), (50, 50))
+    assert reach == 250 * 250
+
+
+def test_a_source_in_a_corner_of_the_destination_is_all_in_one_block() -> None:
+    """The middle of the destination has nothing of it."""
+    reach = largest_reach(RASTER, Destination(256, 256, 1, "uint8"), VRT, box(-50_000, -50_000, 1000, 1000), (256, 128))
+    assert reach == RASTER.pixels
 
 
 PLACES = st.floats(-3000, 3000)
