@@ -13,6 +13,11 @@ from floodplain.raster.task import GdalSettings, Way
 LARGEST_SOURCE = 160 * MIB
 """Decoded; a source takes seconds to write otherwise."""
 LARGEST_WINDOW = 8192
+BEYOND = 0.2
+"""Of the warps whose target may: share whose target reaches beyond the raster, as a tile of a low zoom does."""
+MOST_BEYOND = 2048
+"""Pixels of such a target in one direction."""
+GEOGRAPHIC, NORTH = "EPSG:4326", 84
 DECIMATION = 8
 """The coarsest destination, in pixels of the source a pixel."""
 
@@ -155,6 +160,9 @@ def _case(chosen: random.Random, source: Source) -> Case:
     scale = 1 / chosen.choice((2, 4, DECIMATION)) if by_shape else chosen.choice((1, 1, 1, 1.5, 0.5, 0.25))
     if way in {Way.READ} and not by_shape:
         scale = 1.0
+    if way in {Way.VRT, Way.BAND} and not by_shape and chosen.random() < BEYOND:
+        column, row, width, height = _beyond(chosen, source)
+        scale = min(scale, MOST_BEYOND / max(width, height))
     complex_values = source.dtype.startswith("complex")
     settings = GdalSettings(
         cache_bytes=chosen.choice((16, 32, 64, 128, 256)) * MIB,
@@ -170,6 +178,17 @@ def _case(chosen: random.Random, source: Source) -> Case:
     if way is Way.READ:
         settings = replace(settings, resampling="nearest")
     return Case(source, (column, row, width, height), chosen.choice(source.place.others), scale, by_shape, settings)
+
+
+def _beyond(chosen: random.Random, source: Source) -> tuple[int, int, int, int]:
+    """A target up to 8 times as wide as the raster, which lies somewhere within it."""
+    times = 2 ** chosen.uniform(0.2, 3)
+    width, height = round(source.width * times), round(source.height * times)
+    column, row = -chosen.randint(0, width - source.width), -chosen.randint(0, height - source.height)
+    if source.place.crs == GEOGRAPHIC:
+        # No further north than Web Mercator and polar stereographic can both be asked for.
+        row = max(row, -math.floor((NORTH - source.place.top) / source.place.pixel))
+    return column, row, width, height
 
 
 def _sides(source: Source) -> tuple[int, int]:

@@ -94,7 +94,7 @@ def estimate_task(
     chunk = None
     if settings.way is not Way.READ:
         cost = pixel_cost(header, bands, warped, settings)
-        chunk = largest_chunk(cost, windows, destination, settings, placement.corners)
+        chunk = largest_chunk(cost, windows, destination, settings, placement)
     masks = header.dataset_mask and (settings.masked or settings.way in {Way.VRT, Way.BAND})
     read = blocks(header, windows, bands, with_mask=masks, remote=settings.remote)
     task = RasterTask(header, tuple(windows), destination, settings, bands, masks, read, chunk, placement)

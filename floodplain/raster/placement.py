@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from floodplain.raster.crs_boxes import datum_of, points_in, read_crs
+from floodplain.raster.crs_boxes import boxes_in, datum_of, points_in, read_crs
 from floodplain.raster.header import Header
-from floodplain.raster.target import Grid
+from floodplain.raster.target import Bounds, Grid, full_bounds
 from floodplain.raster.task import SourceWindow
 
 Point = tuple[float, float]
@@ -16,14 +17,19 @@ Corners = tuple[Point, Point, Point, Point]
 
 @dataclass(frozen=True)
 class Placement:
-    """The defaults are those of a place that is not known."""
+    """The defaults are those of a place that is not known, in a source that has as much for each part of it."""
 
     corners: Corners | None = None
     one_datum: bool = False
     """Of both CRSs. From one datum to another PROJ looks for operations, once more in each thread."""
+    even: bool = True
+    """Where there are no corners: a part of the destination needs its share of the window. Else it may need all."""
 
 
 UNPLACED = Placement()
+MOST_OFF = 0.1
+"""Of the source that is covered: how far a point of it may lie from where it lies between the corners."""
+_STEPS = (0, 0.5, 1)
 
 
 def placement(header: Header, grid: Grid, windows: tuple[SourceWindow, ...]) -> Placement:
@@ -33,7 +39,8 @@ def placement(header: Header, grid: Grid, windows: tuple[SourceWindow, ...]) -> 
     else:
         datums = {datum_of(grid.crs), datum_of(header.crs)}
         one_datum = len(datums) == 1 and None not in datums
-    return Placement(_corners(header, grid, windows[0]) if len(windows) == 1 else None, one_datum)
+    corners = _corners(header, grid, windows[0]) if len(windows) == 1 else None
+    return Placement(corners, one_datum, even=corners is not None or len(windows) > 1)
 
 
 def pixel_of(header: Header, point: Point) -> Point:
@@ -45,18 +52,87 @@ def pixel_of(header: Header, point: Point) -> Point:
 
 
 def _corners(header: Header, grid: Grid, window: SourceWindow) -> Corners | None:
-    """None where one of them has no place in the raster's CRS."""
-    left, bottom, right, top = grid.bounds
-    points: tuple[Point, ...] = ((left, top), (right, top), (left, bottom), (right, bottom))
-    if grid.crs is not None and header.crs is not None:
-        moved = points_in(points, grid.crs, header.crs)
-        if moved is None:
-            return None
-        points = moved
-        if read_crs(header.crs).is_geographic:
-            points = tuple((x + _turn(header, window, (x, y)), y) for x, y in points)
-    north_west, north_east, south_west, south_east = (pixel_of(header, point) for point in points)
-    return north_west, north_east, south_west, south_east
+    """None where the raster's part of the grid is no quadrangle in the raster, or has no place there.
+
+    Looked at is the part of the grid that the raster covers; from there its sides go on straight. Far from the raster
+    its CRS may hold nothing, and what it says there decides nothing.
+    """
+    covered = _covered(header, grid)
+    if covered is None:
+        return None
+    places = [(across, down) for down in _STEPS for across in _STEPS]
+    found = _pixels(header, grid, window, [_between(covered, *place) for place in places])
+    if found is None:
+        return None
+    at = dict(zip(places, found, strict=True))
+    corners = (at[0, 0], at[1, 0], at[0, 1], at[1, 1])
+    spans = [max(one[axis] for one in found) - min(one[axis] for one in found) for axis in (0, 1)]
+    off = [abs(placed(corners, *place)[axis] - at[place][axis]) for place in places for axis in (0, 1)]
+    if max(off) > MOST_OFF * max(spans):
+        return None
+    if covered == grid.bounds:
+        return corners
+    return _extended(corners, covered, grid.bounds)
+
+
+def _covered(header: Header, grid: Grid) -> Bounds | None:
+    """What the raster covers of the grid, in the grid's CRS; None where that is not one box."""
+    if grid.crs is None or header.crs is None:
+        boxes: tuple[Bounds, ...] | None = (full_bounds(header),)
+    else:
+        boxes = boxes_in(full_bounds(header), header.crs, grid.crs)
+    if boxes is None or len(boxes) != 1 or grid.bounds[0] >= grid.bounds[2]:
+        return None
+    ((left, bottom, right, top),) = boxes
+    west, south, east, north = grid.bounds
+    both = (max(left, west), max(bottom, south), min(right, east), min(top, north))
+    return both if both[0] < both[2] and both[1] < both[3] else None
+
+
+def _between(box: Bounds, across: float, down: float) -> Point:
+    left, bottom, right, top = box
+    return left + across * (right - left), top - down * (top - bottom)
+
+
+def _pixels(header: Header, grid: Grid, window: SourceWindow, points: Sequence[Point]) -> list[Point] | None:
+    if grid.crs is None or header.crs is None:
+        return [pixel_of(header, point) for point in points]
+    moved = points_in(tuple(points), grid.crs, header.crs)
+    if moved is None:
+        return None
+    if read_crs(header.crs).is_geographic:
+        moved = tuple((x + _turn(header, window, (x, y)), y) for x, y in moved)
+    return [pixel_of(header, point) for point in moved]
+
+
+def placed(corners: Corners, across: float, down: float) -> Point:
+    """Between the corners, across and down from 0 to 1."""
+    north_west, north_east, south_west, south_east = corners
+    x, y = (
+        (1 - down) * ((1 - across) * north_west[axis] + across * north_east[axis])
+        + down * ((1 - across) * south_west[axis] + across * south_east[axis])
+        for axis in (0, 1)
+    )
+    return x, y
+
+
+def _extended(corners: Corners, covered: Bounds, whole: Bounds) -> Corners:
+    """The corners of the whole, by the mean sides of the part that is covered."""
+    north_west, north_east, south_west, south_east = corners
+    left, bottom, right, top = covered
+
+    def at(x: float, y: float) -> Point:
+        across, down = (x - left) / (right - left) - 0.5, (top - y) / (top - bottom) - 0.5
+        column, row = (
+            (north_west[axis] + north_east[axis] + south_west[axis] + south_east[axis]) / 4
+            + across * (north_east[axis] + south_east[axis] - north_west[axis] - south_west[axis]) / 2
+            + down * (south_west[axis] + south_east[axis] - north_west[axis] - north_east[axis]) / 2
+            for axis in (0, 1)
+        )
+        return column, row
+
+    west, south, east, north = whole
+    return at(west, north), at(east, north), at(west, south), at(east, south)
 
 
 def _turn(header: Header, window: SourceWindow, point: Point) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from floodplain.quantity import KIB
-from floodplain.raster.process_memory import PROC, read_memory
+from floodplain.raster.process_memory import PROC, ProcessMemory, read_memory
 
 _SHARES = re.compile(r"^(Pss|SwapPss):\s*(\d+) kB$", re.M)
 
@@ -44,8 +44,7 @@ def memory_of(pids: list[int]) -> TreeMemory | None:
     if not alive:
         return None
     # One alone needs no shares, which cost a walk through all its pages.
-    shares = {pid: _shares(pid) for pid in alive} if len(alive) > 1 else {}
-    held = [shares.get(pid) or (memory.resident_bytes, memory.swap_bytes) for pid, memory in alive.items()]
+    held = [_fully(memory) for memory in alive.values()] if len(alive) == 1 else [_held(pid) for pid in alive]
     return TreeMemory(
         sum(resident for resident, _ in held),
         sum(swap for _, swap in held),
@@ -69,6 +68,19 @@ def _entries(folder: Path) -> list[Path]:
         return list(folder.iterdir())
     except OSError:
         return []
+
+
+def _held(pid: int) -> tuple[int, int]:
+    """Its shares. One that is ending has none, and is looked at anew: what it held is not its own any more."""
+    shares = _shares(pid)
+    if shares is not None:
+        return shares
+    memory = read_memory(pid)
+    return (0, 0) if memory is None else _fully(memory)
+
+
+def _fully(memory: ProcessMemory) -> tuple[int, int]:
+    return memory.resident_bytes, memory.swap_bytes
 
 
 def _shares(pid: int) -> tuple[int, int] | None:

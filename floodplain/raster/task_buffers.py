@@ -84,7 +84,7 @@ def block_term(task: RasterTask) -> Term:
     """The buffers of a warp of one block of a warped VRT."""
     width, height = vrt_block(task.destination)
     one = Destination(width, height, task.destination.bands, task.destination.dtype)
-    share = one.pixels / task.destination.pixels
+    share = one.pixels / task.destination.pixels if task.placement.even else 1
     pixels = sum(window.pixels for window in task.windows) * share
     corners = task.placement.corners
     if corners is not None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from floodplain.quantity import MIB
 from floodplain.raster.header import Header
 from floodplain.raster.kernel import radius
 from floodplain.raster.pixel_size import itemsize, widest
-from floodplain.raster.placement import Corners
+from floodplain.raster.placement import UNPLACED, Placement
 from floodplain.raster.task import Destination, GdalSettings, SourceWindow, Way
 from floodplain.raster.warp_parts import Part, parts_of
 
@@ -83,7 +84,7 @@ def largest_chunk(
     windows: Sequence[SourceWindow],
     destination: Destination,
     settings: GdalSettings,
-    corners: Corners | None = None,
+    placement: Placement = UNPLACED,
 ) -> Chunk:
     """The destination's longer side is halved until source and destination pixels with masks fit `warp_memory_bytes`.
 
@@ -92,9 +93,10 @@ def largest_chunk(
     beyond the source, as `corners` tell.
     """
     parts = [Part(tuple(windows), destination.width, destination.height)]
-    if corners is not None and len(windows) == 1:
-        parts = parts_of(windows[0], destination, settings, corners, lambda part: _fits(cost, part, settings))
-    chunks = [_halved(cost, part, settings) for part in parts]
+    if placement.corners is not None and len(windows) == 1:
+        fits = partial(_fits, cost, settings)
+        parts = parts_of(windows[0], destination, settings, placement.corners, fits)
+    chunks = [_halved(cost, part, settings, placement.even) for part in parts]
     at_once = chunks
     if settings.way is Way.VRT and len(chunks) > 1:
         at_once = [chunk for chunk in chunks if not as_small_as_blocks(chunk)] or chunks
@@ -115,15 +117,16 @@ def as_small_as_blocks(chunk: Chunk) -> bool:
     return chunk.width <= VRT_BLOCK[0] or chunk.height <= VRT_BLOCK[1]
 
 
-def _fits(cost: PixelCost, part: Part, settings: GdalSettings) -> bool:
-    return _halved(cost, part, settings).count == 1
+def _fits(cost: PixelCost, settings: GdalSettings, part: Part) -> bool:
+    return _halved(cost, part, settings, even=True).count == 1
 
 
-def _halved(cost: PixelCost, part: Part, settings: GdalSettings) -> Chunk:
+def _halved(cost: PixelCost, part: Part, settings: GdalSettings, even: bool) -> Chunk:
     """The largest chunk of a part, by memory alone."""
     width, height, count = part.width, part.height, 1
     while True:
-        pixels = sum(_source_pixels(window, part, width, height, settings) for window in part.windows)
+        size = (width, height) if even else (part.width, part.height)
+        pixels = sum(_source_pixels(window, part, *size, settings) for window in part.windows)
         asked = pixels * (cost.values + cost.source_mask) + width * height * (cost.values + cost.destination_mask)
         if asked <= settings.warp_memory_bytes or min(width, height) <= 2:
             break

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from floodplain.raster.kernel import radius
-from floodplain.raster.placement import Corners, Point
+from floodplain.raster.placement import Corners, placed
 from floodplain.raster.task import Destination, GdalSettings, SourceWindow, Way
 
 LEAST_FILL = 0.5
@@ -118,7 +118,7 @@ def _spans(
 ) -> list[tuple[int, int]]:
     """What a piece reaches for, with the kernel's halo: columns, then rows of the level that is read."""
     points = [
-        _placed(corners, column / destination.width, row / destination.height)
+        placed(corners, column / destination.width, row / destination.height)
         for column in (piece.column, piece.column + piece.width)
         for row in (piece.row, piece.row + piece.height)
     ]
@@ -129,14 +129,3 @@ def _spans(
         halo = math.ceil(radius(settings.resampling) * max(1.0, (high - low) / size))
         spans.append((math.floor(low) - halo, math.ceil(high) + halo))
     return spans
-
-
-def _placed(corners: Corners, across: float, down: float) -> Point:
-    """Between the corners, across and down from 0 to 1."""
-    north_west, north_east, south_west, south_east = corners
-    x, y = (
-        (1 - down) * ((1 - across) * north_west[axis] + across * north_east[axis])
-        + down * ((1 - across) * south_west[axis] + across * south_east[axis])
-        for axis in (0, 1)
-    )
-    return x, y

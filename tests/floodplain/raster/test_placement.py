@@ -68,4 +68,21 @@ def test_corners_of_two_windows_or_without_a_place_are_not_known() -> None:
     assert placement(UTM, grid, (*ALL, *ALL)) == Placement(None, one_datum=True)
     disk = header("+proj=geos +h=35785831 +lon_0=0 +datum=WGS84", UTM.transform)
     behind_it = Grid("EPSG:4326", (160, -10, 170, 10), 10, 10)
-    assert placement(disk, behind_it, ALL).corners is None
+    assert placement(disk, behind_it, ALL) == Placement(None, one_datum=True, even=False)
+
+
+def test_a_target_far_beyond_the_raster_has_corners_by_the_part_that_is_covered() -> None:
+    """The corners of tile 0/0/0 have no place in UTM."""
+    found = of(UTM, "EPSG:3857", *[side * 20_037_508.342789244 for side in (-1, -1, 1, 1)]).corners
+    assert found is not None
+    (west, north), _, _, (east, south) = found
+    # 40,075 km at the scale of Web Mercator in 51 degrees north, in pixels of 10 m.
+    assert 2.4e6 < east - west < 2.7e6
+    assert 2.4e6 < south - north < 2.7e6
+    assert west < 0 < 10_000 < east
+    assert north < 0 < 10_000 < south
+
+
+def test_a_pole_within_the_target_makes_no_quadrangle() -> None:
+    polar = header("EPSG:3413", (1000.0, 0.0, -1_000_000.0, 0.0, -1000.0, 1_000_000.0), 2000, 2000)
+    assert placement(polar, Grid("EPSG:4326", (-180, 60, 180, 90), 360, 30), ALL) == Placement(None, True, even=False)

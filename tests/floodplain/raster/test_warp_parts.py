@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floodplain.quantity import MIB
-from floodplain.raster.placement import Corners
+from floodplain.raster.placement import Corners, Placement
 from floodplain.raster.task import Destination, GdalSettings, SourceWindow, Way
 from floodplain.raster.warp_chunk import PixelCost, largest_chunk
 from floodplain.raster.warp_parts import MOST_PARTS, Part, largest_reach, parts_of
@@ -119,7 +119,7 @@ def test_a_turned_warped_vrt_is_read_partly_at_once_and_partly_by_blocks() -> No
     to = Destination(2400, 2400, 4, "float32")
     cost = PixelCost(values=16, source_mask=0, destination_mask=0, scratch=0)
     settings = GdalSettings(way=Way.VRT, resampling="nearest", warp_memory_bytes=8 * MIB)
-    chunk = largest_chunk(cost, [RASTER], to, settings, turned(45, 600))
+    chunk = largest_chunk(cost, [RASTER], to, settings, Placement(turned(45, 600)))
     assert (chunk.width, chunk.height, chunk.count, chunk.small_pixels) == (600, 600, 20, 4 * 600 * 600)
 
 
@@ -129,5 +129,5 @@ def test_what_malloc_keeps_is_of_the_largest_piece_below_32_mib_not_of_the_large
     to = Destination(1000, 200, 4, "float32")
     cost = PixelCost(values=16, source_mask=0, destination_mask=0, scratch=0)
     settings = GdalSettings(way=Way.BAND, resampling="nearest", warp_memory_bytes=48 * MIB)
-    chunk = largest_chunk(cost, [raster], to, settings, box(-1000, 0, 4000, 1000))
+    chunk = largest_chunk(cost, [raster], to, settings, Placement(box(-1000, 0, 4000, 1000)))
     assert (chunk.count, chunk.source_bytes, chunk.kept_bytes) == (2, 2500 * 1000 * 16, 1500 * 1000 * 16)
