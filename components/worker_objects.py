@@ -17,6 +17,9 @@ from .worker_figures import document
 from .worker_names import BIG, RASTER_KEY, SMALL, config_map_name, pool_name
 from .worker_settings import Workers
 
+READY_SECONDS = 900
+"""For a new pod to be scheduled, perhaps on a node that is launched for it, and to pull its image."""
+
 
 def namespace(workers: Workers) -> dict[str, Any]:
     """The workers' own namespace, in which only pods without any privilege may run."""
@@ -60,6 +63,7 @@ def small(workers: Workers) -> dict[str, Any]:
             **({} if scaled else {"replicas": fixed}),
             "revisionHistoryLimit": 3,
             "selector": {"matchLabels": worker_pods.selector(workers, SMALL)},
+            "progressDeadlineSeconds": READY_SECONDS,
             # A quarter anew at a time. Those that end finish their tasks beside the new ones.
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 0}},
             "template": worker_pods.template(workers, SMALL),

@@ -18,9 +18,6 @@ from .worker_names import BIG, SMALL, config_map_name, pool_name
 from .worker_pods import environment, grace_seconds
 from .worker_settings import WorkerPoolsSettings, Workers
 
-READY_SECONDS = 900
-"""For a new pod to be scheduled, perhaps on a node that is launched for it, and to pull its image."""
-
 
 class WorkerPoolsArgs(TypedDict):
     """Two pools of raster workers."""
@@ -133,5 +130,5 @@ class WorkerPools(pulumi.ComponentResource):
 
 def _timeouts(workers: Workers, pool: str) -> CustomTimeouts:
     """A deletion waits for a worker that finishes its tasks, and an update may."""
-    waits = duration.text(grace_seconds(workers, pool) + READY_SECONDS)
-    return CustomTimeouts(create=duration.text(READY_SECONDS), update=waits, delete=waits)
+    waits = duration.text(grace_seconds(workers, pool) + worker_objects.READY_SECONDS)
+    return CustomTimeouts(create=duration.text(worker_objects.READY_SECONDS), update=waits, delete=waits)

@@ -47,6 +47,8 @@ def ground_of(tasks: TaskFlags, flags: PoolFlags, *, on_failure: str = "fail", l
     if on_failure not in tuple(OnFailure):
         remedy = did_you_mean(on_failure, OnFailure) or f"write {' or '.join(OnFailure)}"
         told.append(f"--on-failure: {on_failure!r} is not known; {remedy}")
+    if tasks.native_vrt and asked is not None and asked.way != "vrt":
+        told.append(f"--native-vrt: does not go with --way {asked.way}, which warps no VRT; leave it out")
     told += _calibrated_wrongly(tasks, layer_of_line)
     if told:
         bad(*unread, *told)
@@ -65,6 +67,7 @@ def ground_of(tasks: TaskFlags, flags: PoolFlags, *, on_failure: str = "fail", l
         threads=tasks.threads,
         way=asked.way,
         masked=tasks.masked,
+        native_vrt=tasks.native_vrt,
     )
     calibration = _calibration(tasks) if tasks.history else None
     return Ground(settings, pools, tasks.factor, OnFailure(on_failure), calibration, tasks.layer)

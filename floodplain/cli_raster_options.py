@@ -46,6 +46,13 @@ class TaskFlags:
         "vrt"
     )
     masked: Annotated[bool, typer.Option("--masked", help="The task reads masks too.")] = False
+    native_vrt: Annotated[
+        bool,
+        typer.Option(
+            "--native-vrt",
+            help="The WarpedVRT has the raster's resolution, and out_shape shrinks it: overviews are read.",
+        ),
+    ] = False
     warp_memory: Annotated[str, typer.Option(help="warp_mem_limit of the task.", metavar="SIZE")] = "64Mi"
     threads: Annotated[int, typer.Option(min=1, max=1024, help="Threads of one warp.", metavar="COUNT")] = 1
     factor: Annotated[

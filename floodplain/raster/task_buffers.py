@@ -44,7 +44,8 @@ def destination_term(task: RasterTask, share: float) -> Term:
 
 def cache_terms(task: RasterTask, others: int = 0) -> list[Term]:
     limit, read = task.settings.cache_bytes, task.read
-    why = f"{read.count} blocks touched are {size_of(read.touched_bytes)}"
+    why = f"{read.count} blocks touched are" if read.count != 1 else "1 block touched is"
+    why += f" {size_of(read.touched_bytes)}"
     why += f", those of the warped VRT {size_of(others)}" if others else ""
     return [
         Term("block cache", read.cached(limit, others), f"{why}; the cache has {size_of(limit)}"),
@@ -62,7 +63,8 @@ def source_terms(task: RasterTask, copies: int) -> list[Term]:
 def chunk_term(chunk: Chunk, sources: int, destinations: int, when: str) -> Term:
     masks = chunk.mask_bytes * max(sources, destinations)
     size = sources * chunk.source_bytes + destinations * chunk.destination_bytes + masks
-    what = f"1 of {chunk.count} chunks of {chunk.width} x {chunk.height} px"
+    which = f"1 of {chunk.count} chunks" if chunk.count != 1 else "one chunk"
+    what = f"{which} of {chunk.width} x {chunk.height} px"
     return Term("warp chunk", size, f"{what}, {when}: {sources} x source, {destinations} x destination, masks")
 
 

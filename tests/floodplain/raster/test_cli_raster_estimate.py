@@ -111,6 +111,13 @@ def test_what_of_the_raster_may_be_said_in_several_ways(
     assert answer(raster, *arguments)["peak_bytes"] == estimate(raster, **wanted).peak_bytes
 
 
+def test_a_vrt_of_the_rasters_resolution_reads_an_overview(raster: str) -> None:
+    found, direct = answer(raster, "--tile", "12/2218/1411", "--native-vrt"), answer(raster, "--tile", "12/2218/1411")
+    own = GdalSettings(native_vrt=True)
+    assert found["peak_bytes"] == estimate(raster, tile=(12, 2218, 1411), settings=own).peak_bytes
+    assert found["peak_bytes"] < direct["peak_bytes"]
+
+
 def test_a_tile_that_shares_no_pixel_is_skipped_and_has_no_size(raster: str) -> None:
     result = run(raster, "--tile", NOWHERE, "--json")
     found = json.loads(result.stdout)
@@ -167,6 +174,10 @@ def test_pools_are_those_of_the_file_and_options_go_before_it(raster: str, tmp_p
         (("--threshold", "4Gi"), ["--threshold: '4Gi' is above the slot budget of 1,003 MiB: a task just"]),
         (("--resampling", "cubik"), ["--resampling: 'cubik' is no resampling of rasterio; did you mean `cubic`?"]),
         (("--way", "vtr"), ["--way: 'vtr' is no way through GDAL; did you mean `vrt`?"]),
+        (
+            ("--native-vrt", "--way", "band"),
+            ["--native-vrt: does not go with --way band, which warps no VRT; leave it out"],
+        ),
         (("--tile", "1/2"), ["--tile: '1/2' is not a tile; write three whole numbers, z/x/y: 14/8716/5685"]),
         (("--window", "0,0,0,5"), ["--window: '0,0,0,5' has no pixels: 0 x 5; write column,row,width,height"]),
         (("--bands", "0"), ["--bands: '0' is not from 1 to 65535 bands; write how many bands are read"]),
