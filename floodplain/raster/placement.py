@@ -76,15 +76,16 @@ def _corners(header: Header, grid: Grid, window: SourceWindow) -> Corners | None
 
 
 def _covered(header: Header, grid: Grid) -> Bounds | None:
-    """What the raster covers of the grid, in the grid's CRS; None where that is not one box."""
-    if grid.crs is None or header.crs is None:
-        boxes: tuple[Bounds, ...] | None = (full_bounds(header),)
-    else:
-        boxes = boxes_in(full_bounds(header), header.crs, grid.crs)
-    if boxes is None or len(boxes) != 1 or grid.bounds[0] >= grid.bounds[2]:
+    """What the raster covers of the grid, in the grid's CRS: all, where it does not lie there as one box."""
+    left, bottom, right, top = grid.bounds
+    if left >= right:
         return None
-    ((left, bottom, right, top),) = boxes
-    west, south, east, north = grid.bounds
+    boxes: tuple[Bounds, ...] | None = (full_bounds(header),)
+    if grid.crs is not None and header.crs is not None:
+        boxes = boxes_in(full_bounds(header), header.crs, grid.crs)
+    if boxes is None or len(boxes) != 1:
+        return grid.bounds
+    ((west, south, east, north),) = boxes
     both = (max(left, west), max(bottom, south), min(right, east), min(top, north))
     return both if both[0] < both[2] and both[1] < both[3] else None
 

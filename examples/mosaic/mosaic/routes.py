@@ -61,6 +61,7 @@ def estimate_tile(tile: Tile, headers: Sequence[Header]) -> Estimate | None:
 
     Each raster is closed before the next is opened, so the largest counts, and with it the arrays. The one that is
     warped into counts whole: the allocator gives the next raster's what it keeps of the last one's, written all over.
+    What is fixed counts for each: PROJ and the allocator keep some of it.
     """
     found = []
     for header in headers:
@@ -73,8 +74,15 @@ def estimate_tile(tile: Tile, headers: Sequence[Header]) -> Estimate | None:
         return None
     pixels = tile.width * tile.height
     arrays = Term("arrays", 9 * pixels, f"{pixels} px x (4 bands kept + 4 that are warped + 1 that says what is taken)")
-    tiles = [replace(one, terms=(*(term for term in one.terms if term.name != "destination"), arrays)) for one in found]
-    return max(tiles, key=lambda one: one.peak_bytes)
+    each = [term.bytes for one in found for term in one.terms if term.name == "fixed"]
+    fixed = Term("fixed", sum(each), f"of {len(each)} rasters: handles, transformers, PROJ, rounding of the allocator")
+    largest = max(found, key=_without_destination)
+    others = (term for term in largest.terms if term.name not in ("destination", "fixed"))
+    return replace(largest, terms=(*others, arrays, fixed))
+
+
+def _without_destination(one: Estimate) -> int:
+    return sum(term.bytes for term in one.terms if term.name != "destination")
 
 
 def batches(routes: Sequence[Route], count: int) -> list[list[Route]]:

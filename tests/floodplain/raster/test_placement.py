@@ -86,3 +86,14 @@ def test_a_target_far_beyond_the_raster_has_corners_by_the_part_that_is_covered(
 def test_a_pole_within_the_target_makes_no_quadrangle() -> None:
     polar = header("EPSG:3413", (1000.0, 0.0, -1_000_000.0, 0.0, -1000.0, 1_000_000.0), 2000, 2000)
     assert placement(polar, Grid("EPSG:4326", (-180, 60, 180, 90), 360, 30), ALL) == Placement(None, True, even=False)
+
+
+def test_where_the_raster_has_no_place_in_the_targets_crs_all_of_the_target_is_looked_at() -> None:
+    """The poles of a raster of the world have no place in Web Mercator, the corners of a tile in its middle have."""
+    world = header("EPSG:4326", (0.01, 0.0, -180.0, 0.0, -0.01, 90.0), 36_000, 18_000)
+    found = of(world, "EPSG:3857", 0, 0, 5_009_377, 5_009_377)
+    assert found.even
+    assert found.corners is not None
+    assert [(round(column), round(row)) for column, row in found.corners] == [
+        (18_000, 4_902), (22_500, 4_902), (18_000, 9_000), (22_500, 9_000)
+    ]  # fmt: skip
