@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("rasterio")
 
 from benchmarks.raster_warps import Spread, spread
-from benchmarks.warp_cases import LARGEST_SOURCE, draw
+from benchmarks.warp_cases import LARGEST_SOURCE, MOST_BEYOND, draw
 from floodplain.raster.task import Way
 
 
@@ -29,11 +29,19 @@ def test_a_full_run_draws_of_every_kind() -> None:
     assert len({case.settings.resampling for case in cases}) == 7
 
 
-def test_windows_lie_in_their_sources_and_sources_are_bounded() -> None:
-    for case in draw(3, 240):
+def test_windows_lie_in_their_sources_or_around_them_and_both_are_bounded() -> None:
+    cases = draw(3, 240)
+    beyond = [case for case in cases if case.window[2] > case.source.width]
+    assert 20 <= len(beyond) <= 60
+    for case in cases:
         column, row, width, height = case.window
-        assert column >= 0 and row >= 0
-        assert column + width <= case.source.width and row + height <= case.source.height
+        if case in beyond:
+            assert case.settings.way in {Way.VRT, Way.BAND} and not case.by_shape
+            assert column <= 0 <= case.source.width <= column + width
+            assert max(width, height) * case.scale <= MOST_BEYOND * 1.001
+        else:
+            assert column >= 0 and row >= 0
+            assert column + width <= case.source.width and row + height <= case.source.height
         assert case.source.bytes <= LARGEST_SOURCE * 1.05
 
 
