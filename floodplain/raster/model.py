@@ -83,13 +83,10 @@ def estimate_task(
     known; `source_bands` where not all bands are read, the first ones. Raises RuleError for an unknown dtype or
     resampling.
     """
-    warped = replace(destination, dtype=warped_dtype(destination.dtype))
-    destination = replace(destination, dtype=array_dtype(destination.dtype))
-    if settings.way is Way.VRT:
-        destination = replace(destination, dtype=array_dtype(warped.dtype))
-    else:
-        # reproject writes into an array; a WarpedVRT has bands of the source's type.
-        warped = destination
+    # reproject writes into an array; a WarpedVRT has bands of its own types, and is then read into one.
+    dtype = warped_dtype(destination.dtype) if settings.way is Way.VRT else array_dtype(destination.dtype)
+    warped = replace(destination, dtype=dtype)
+    destination = replace(destination, dtype=array_dtype(dtype))
     bands = min(header.bands, header.bands if source_bands is None else source_bands)
     chunk = None
     if settings.way is not Way.READ:

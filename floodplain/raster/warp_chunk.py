@@ -17,7 +17,7 @@ from floodplain.raster.kernel import radius
 from floodplain.raster.pixel_size import itemsize, widest
 from floodplain.raster.placement import UNPLACED, Placement
 from floodplain.raster.task import Destination, GdalSettings, SourceWindow, Way
-from floodplain.raster.warp_parts import Part, parts_of
+from floodplain.raster.warp_parts import SMALLEST_SIDE, Part, halves_width, parts_of
 
 VRT_BLOCK = (512, 128)
 """Columns and rows of a block of a warped VRT, where the raster is as large."""
@@ -90,18 +90,22 @@ def largest_chunk(
 
     A part of the destination needs the same part of the source window, and the kernel's halo on each side of it. A
     side of 2 pixels is not split, so that one chunk may exceed the limit. `reproject` also halves what reaches mostly
-    beyond the source, as `corners` tell.
+    beyond the source, as `placement` tells.
     """
     parts = [Part(tuple(windows), destination.width, destination.height)]
     if placement.corners is not None and len(windows) == 1:
         fits = partial(_fits, cost, settings)
         parts = parts_of(windows[0], destination, settings, placement.corners, fits)
     chunks = [_halved(cost, part, settings, placement.even) for part in parts]
-    at_once = chunks
-    if settings.way is Way.VRT and len(chunks) > 1:
-        at_once = [chunk for chunk in chunks if not as_small_as_blocks(chunk)] or chunks
-    largest = max(at_once, key=lambda chunk: chunk.source_bytes + chunk.destination_bytes + chunk.mask_bytes)
-    small = sum(part.width * part.height for part, chunk in zip(parts, chunks, strict=True) if chunk not in at_once)
+    pairs = list(zip(parts, chunks, strict=True))
+    at_once = pairs
+    if settings.way is Way.VRT and len(pairs) > 1:
+        at_once = [(part, chunk) for part, chunk in pairs if not as_small_as_blocks(chunk)] or pairs
+    largest = max(
+        (chunk for _, chunk in at_once),
+        key=lambda chunk: chunk.source_bytes + chunk.destination_bytes + chunk.mask_bytes,
+    )
+    small = destination.pixels - sum(part.width * part.height for part, _ in at_once)
     count = sum(chunk.count for chunk in chunks)
     kept = max(map(_heap_bytes, chunks)) if count > 1 else 0
     return replace(largest, count=count, kept_bytes=kept, small_pixels=small)
@@ -118,7 +122,13 @@ def as_small_as_blocks(chunk: Chunk) -> bool:
 
 
 def _fits(cost: PixelCost, settings: GdalSettings, part: Part) -> bool:
-    return _halved(cost, part, settings, even=True).count == 1
+    pixels = sum(window.pixels for window in part.windows)
+    return _asked(cost, pixels, part.width * part.height) <= settings.warp_memory_bytes
+
+
+def _asked(cost: PixelCost, source_pixels: int, pixels: int) -> float:
+    """Bytes that GDAL holds against its limit: both sides with their masks."""
+    return source_pixels * (cost.values + cost.source_mask) + pixels * (cost.values + cost.destination_mask)
 
 
 def _halved(cost: PixelCost, part: Part, settings: GdalSettings, even: bool) -> Chunk:
@@ -127,10 +137,10 @@ def _halved(cost: PixelCost, part: Part, settings: GdalSettings, even: bool) -> 
     while True:
         size = (width, height) if even else (part.width, part.height)
         pixels = sum(_source_pixels(window, part, *size, settings) for window in part.windows)
-        asked = pixels * (cost.values + cost.source_mask) + width * height * (cost.values + cost.destination_mask)
-        if asked <= settings.warp_memory_bytes or min(width, height) <= 2:
+        fits = _asked(cost, pixels, width * height) <= settings.warp_memory_bytes
+        if fits or min(width, height) <= SMALLEST_SIDE:
             break
-        if width > height or (width == height and settings.way is Way.VRT):
+        if halves_width(width, height, settings):
             width = math.ceil(width / 2)
         else:
             height = math.ceil(height / 2)

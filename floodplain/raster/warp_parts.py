@@ -40,13 +40,18 @@ class _Piece:
     height: int
 
     def halves(self, settings: GdalSettings) -> tuple[_Piece, _Piece]:
-        if self.width > self.height or (self.width == self.height and settings.way is Way.VRT):
+        if halves_width(self.width, self.height, settings):
             half = self.width // 2
             second = _Piece(self.column + half, self.row, self.width - half, self.height)
             return _Piece(self.column, self.row, half, self.height), second
         half = self.height // 2
         second = _Piece(self.column, self.row + half, self.width, self.height - half)
         return _Piece(self.column, self.row, self.width, half), second
+
+
+def halves_width(width: int, height: int, settings: GdalSettings) -> bool:
+    """The longer side is halved; of a square `reproject` halves the height, a WarpedVRT the width."""
+    return width > height or (width == height and settings.way is Way.VRT)
 
 
 def parts_of(
