@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from floodplain.raster.crs_boxes import boxes_in, datum_of, points_in, read_crs
 from floodplain.raster.header import Header
-from floodplain.raster.target import Bounds, Grid, full_bounds
+from floodplain.raster.target import Bounds, Grid, full_bounds, intersection
 from floodplain.raster.task import SourceWindow
 
 Point = tuple[float, float]
@@ -77,17 +77,14 @@ def _corners(header: Header, grid: Grid, window: SourceWindow) -> Corners | None
 
 def _covered(header: Header, grid: Grid) -> Bounds | None:
     """What the raster covers of the grid, in the grid's CRS: all, where it does not lie there as one box."""
-    left, bottom, right, top = grid.bounds
-    if left >= right:
+    if grid.bounds[0] >= grid.bounds[2]:
         return None
     boxes: tuple[Bounds, ...] | None = (full_bounds(header),)
     if grid.crs is not None and header.crs is not None:
         boxes = boxes_in(full_bounds(header), header.crs, grid.crs)
     if boxes is None or len(boxes) != 1:
         return grid.bounds
-    ((west, south, east, north),) = boxes
-    both = (max(left, west), max(bottom, south), min(right, east), min(top, north))
-    return both if both[0] < both[2] and both[1] < both[3] else None
+    return intersection(grid.bounds, boxes[0])
 
 
 def _between(box: Bounds, across: float, down: float) -> Point:

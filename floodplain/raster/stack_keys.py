@@ -22,17 +22,17 @@ def stack_keys(sized: SizedWorker) -> dict[str, Any]:
     if sized.given_limit:
         small["memory"] = from_bytes(pools.small_limit_bytes)
     else:
-        small["taskPeak"] = _mebibytes(worker.marginal_bytes - worker.cache_in_marginal_bytes)
+        small["taskPeak"] = mebibytes(worker.marginal_bytes - worker.cache_in_marginal_bytes)
     if pools.given_threshold_bytes is not None:
-        small["threshold"] = _mebibytes(pools.given_threshold_bytes)
+        small["threshold"] = mebibytes(pools.given_threshold_bytes)
     keys: dict[str, Any] = {
         "small": small,
-        "big": {"taskPeak": _mebibytes(max(sized.largest_bytes, sized.peak.bytes))},
-        "baseline": _mebibytes(pools.baseline_bytes),
-        "gdal": {"cache": _mebibytes(pools.cache_bytes)},
+        "big": {"taskPeak": mebibytes(max(sized.largest_bytes, sized.peak.bytes))},
+        "baseline": mebibytes(pools.baseline_bytes),
+        "gdal": {"cache": mebibytes(pools.cache_bytes)},
     }
     if pools.agent_bytes:
-        keys["agent"] = _mebibytes(pools.agent_bytes)
+        keys["agent"] = mebibytes(pools.agent_bytes)
     if worker.headroom != HEADROOM:
         keys["headroom"] = worker.headroom
     return keys
@@ -52,6 +52,6 @@ def _flow_style(value: Any) -> str:
     return "{" + ", ".join(f"{key}: {_flow_style(one)}" for key, one in value.items()) + "}"
 
 
-def _mebibytes(count: int) -> str:
+def mebibytes(count: int) -> str:
     """Whole ones, rounded up."""
     return f"{max(1, -(-count // MIB))}Mi"

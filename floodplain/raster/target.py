@@ -44,6 +44,13 @@ _MOST_PIXELS = 1e12
 """A side; beyond it bounds were not meant."""
 
 
+def intersection(one: Bounds, other: Bounds) -> Bounds | None:
+    """What both hold; None where that is nothing."""
+    left, bottom = max(one[0], other[0]), max(one[1], other[1])
+    right, top = min(one[2], other[2]), min(one[3], other[3])
+    return (left, bottom, right, top) if left < right and bottom < top else None
+
+
 def complete(target: Target, header: Header) -> Grid:
     """The target over this source. Where no size is given it is that of gdalwarp: the source's resolution; where one
     side is given the other keeps pixels square.

@@ -13,7 +13,7 @@ from floodplain.raster.header import Header
 from floodplain.raster.kernel import radius
 from floodplain.raster.overview_choice import decimation_asked, overview_read
 from floodplain.raster.placement import UNPLACED, Placement, pixel_of, placement
-from floodplain.raster.target import Bounds, Grid, full_bounds, native_size
+from floodplain.raster.target import Bounds, Grid, full_bounds, intersection, native_size
 from floodplain.raster.task import GdalSettings, SourceWindow, Way
 
 _NOISE = 1e-6
@@ -96,7 +96,7 @@ def _source_boxes(header: Header, grid: Grid) -> tuple[Bounds, ...] | NoOverlap 
     # A source covers less than its projection can hold; far from it coordinates mean nothing.
     footprint = None if own == there else boxes_in(full_bounds(header), header.crs, grid.crs)
     if footprint is not None:
-        pieces = tuple(both for piece in pieces for box in footprint if (both := _intersection(piece, box)) is not None)
+        pieces = tuple(both for piece in pieces for box in footprint if (both := intersection(piece, box)) is not None)
         if not pieces:
             return NoOverlap(f"the bounds {_shown(grid.bounds)} of {grid.crs} lie outside the raster")
     found: list[Bounds] = []
@@ -109,12 +109,6 @@ def _source_boxes(header: Header, grid: Grid) -> tuple[Bounds, ...] | NoOverlap 
         # A raster of 0 to 360 degrees holds the same places under other numbers.
         found = [(left + turn, low, right + turn, top) for left, low, right, top in found for turn in (0, 360, -360)]
     return tuple(found)
-
-
-def _intersection(one: Bounds, other: Bounds) -> Bounds | None:
-    left, bottom = max(one[0], other[0]), max(one[1], other[1])
-    right, top = min(one[2], other[2]), min(one[3], other[3])
-    return (left, bottom, right, top) if left < right and bottom < top else None
 
 
 def _span(header: Header, box: Bounds) -> _Span | None:

@@ -8,7 +8,7 @@ from typing import Any
 from floodplain.quantity import MIB, from_bytes
 from floodplain.raster.quantile import Quantile
 from floodplain.raster.sized_worker import SizedWorker
-from floodplain.raster.stack_keys import stack_entry, stack_keys
+from floodplain.raster.stack_keys import mebibytes, stack_entry, stack_keys
 from floodplain.raster.two_pools import TwoPools, mib
 from floodplain.sizing.explain import Explanation, Row, Section
 
@@ -60,13 +60,13 @@ def route_options(pools: TwoPools) -> str:
         "--slots": str(pools.slots),
         "--small-memory": f"{pools.small_limit_bytes // MIB}Mi",
         "--big-memory": f"{pools.big_limit_bytes // MIB}Mi",
-        "--baseline": f"{-(-pools.baseline_bytes // MIB)}Mi",
-        "--cache": f"{-(-pools.cache_bytes // MIB)}Mi",
+        "--baseline": mebibytes(pools.baseline_bytes),
+        "--cache": mebibytes(pools.cache_bytes),
     }
     if pools.processes != 1:
         given["--processes"] = str(pools.processes)
     if pools.agent_bytes:
-        given["--agent"] = f"{-(-pools.agent_bytes // MIB)}Mi"
+        given["--agent"] = mebibytes(pools.agent_bytes)
     if pools.given_threshold_bytes is not None:
         given["--threshold"] = f"{max(1, pools.given_threshold_bytes // MIB)}Mi"
     return " ".join(f"{option} {value}" for option, value in given.items())
