@@ -9,7 +9,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -217,11 +219,29 @@ def _children(pid: int) -> str:
         return ""
 
 
-def test_a_signal_while_files_get_their_names_waits_until_they_have_them() -> None:
+def _to_this_thread() -> None:
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+
+def _to_another_thread() -> None:
+    """One that does not block it, as a library's may: Python then runs the handler in the main thread at once."""
+
+    def take() -> None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        signal.raise_signal(signal.SIGTERM)
+
+    other = threading.Thread(target=take)
+    other.start()
+    other.join()
+
+
+@pytest.mark.parametrize("send", [_to_this_thread, _to_another_thread])
+def test_a_signal_while_files_get_their_names_waits_until_they_have_them(send: Callable[[], None]) -> None:
+    """The thread is named: one sent to the process goes to whichever thread, and may arrive after the last name."""
     done = []
     with pytest.raises(Stopped) as caught, stoppable():
         with unstopped():
-            os.kill(os.getpid(), signal.SIGTERM)
+            send()
             done.append("whole")
         done.append("not reached")
     assert (done, caught.value.status) == (["whole"], 143)
