@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from rasterio._err import CPLE_BaseError
 from rasterio.warp import transform
@@ -115,6 +115,9 @@ def inside(window: SourceWindow, column: float, row: float) -> bool:
 
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(SOURCES)), grids(), st.sampled_from(["nearest", "bilinear", "lanczos"]))
+@example(
+    "mercator, world", Grid("EPSG:3035", (2_500_000.0, 1_500_000.0, 4_707_031.25, 3_263_908.91), 256, 256), "nearest"
+)
 def test_every_pixel_that_the_target_needs_lies_in_a_window(name: str, grid: Grid, resampling: str) -> None:
     one = SOURCES[name]
     found = windows(one, grid, GdalSettings(resampling=resampling))
