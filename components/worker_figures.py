@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from floodplain import quantity
+from floodplain.byte_amount import mib
 from floodplain.problem import ProblemsError, RuleError
 from floodplain.quantity import MIB
 from floodplain.raster.gdal_cache import LARGEST_SHARE, LEAST_BYTES
-from floodplain.raster.two_pools import TwoPools, mib
+from floodplain.raster.two_pools import TwoPools
 from floodplain.raster.worker import WorkerMemory
 from floodplain.settings_path import Location
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from floodplain import duration, quantity
+from floodplain.byte_amount import mib
 from floodplain.problem import RuleError, did_you_mean
-from floodplain.raster.two_pools import mib
 
 from .cluster import ClusterVersions
 from .pool_document import pool_document

@@ -11,11 +11,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from floodplain.byte_amount import mib
 from floodplain.problem import printable
 from floodplain.raster.route import Place
 from floodplain.raster.routed import Ground, Routed
 from floodplain.raster.tile_line import TileLine
-from floodplain.raster.two_pools import TwoPools, mib
+from floodplain.raster.two_pools import TwoPools
 
 _STYLES = {Place.SMALL: "bold green", Place.BIG: "bold yellow", Place.REFUSED: "bold red"}
 _SHOWN = 5

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from floodplain import duration
+from floodplain.byte_amount import mib
 from floodplain.quantity import GIB
-from floodplain.raster.two_pools import mib
 
 from .model import Diff, FleetRoll, PoolEntry, Report, ResourceChange, TypeRow, WorkersEntry
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from floodplain.backtest.replay import Replayed, Verdict
 from floodplain.backtest.totals import Reserved, Totals
-from floodplain.doctor.amount import amount, counted
+from floodplain.byte_amount import amount, counted
 from floodplain.problem import Problem
 
 SCHEMA_VERSION = 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from floodplain.doctor.amount import amount, counted
+from floodplain.byte_amount import amount, counted
 from floodplain.doctor.finding import Finding, Severity, names
 from floodplain.doctor.seen import Cluster, KubeletSeen, NodeSeen, PodSeen
 from floodplain.quantity import MIB, QuantityError, to_bytes

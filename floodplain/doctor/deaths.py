@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from floodplain.doctor.amount import amount, counted
+from floodplain.byte_amount import amount, counted
 from floodplain.doctor.finding import Finding, Severity
 from floodplain.doctor.grants import swap_node
 from floodplain.doctor.seen import Cluster, ContainerSeen, NodeSeen, PodSeen, PoolSeen

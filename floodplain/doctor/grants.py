@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from floodplain.doctor.amount import amount, counted
+from floodplain.byte_amount import amount, counted
 from floodplain.doctor.finding import Finding, Severity, names
 from floodplain.doctor.seen import Cluster, ContainerSeen, NodeSeen, PodSeen
 from floodplain.doctor.versions import minor

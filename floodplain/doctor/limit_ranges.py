@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from floodplain.doctor.amount import amount
+from floodplain.byte_amount import amount
 from floodplain.doctor.finding import Finding, Severity, names
 from floodplain.doctor.seen import Cluster, LimitRangeSeen
 from floodplain.quantity import GIB, MIB

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from floodplain.doctor.amount import amount, counted
+from floodplain.byte_amount import amount, counted
 from floodplain.doctor.finding import Finding, Severity
 from floodplain.doctor.seen import Cluster, NodeSeen, PoolSeen
 from floodplain.doctor.versions import OLDEST, minor

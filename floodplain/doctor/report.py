@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from floodplain.doctor.amount import counted
+from floodplain.byte_amount import counted
 from floodplain.doctor.finding import Finding, Severity, exit_status, worst
 from floodplain.doctor.seen import Cluster
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from floodplain.byte_amount import mib
 from floodplain.quantity import GIB
 from floodplain.raster.bill import Bill, Fleet
 from floodplain.raster.memory_price import MemoryPrice
 from floodplain.raster.sized_worker import ESTIMATE_SHARE
-from floodplain.raster.two_pools import mib
 from floodplain.raster.worker_told import document as worker_document
 from floodplain.sizing.explain import Explanation, Row, Section
 

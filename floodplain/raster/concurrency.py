@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
 
+from floodplain.byte_amount import mib
 from floodplain.raster.record import Outcome, Record
-from floodplain.raster.two_pools import mib
 
 LEAST_RECORDS = 5
 """Of a level, to compare it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from floodplain.byte_amount import mib
 from floodplain.problem import Problem, RuleError
 from floodplain.quantity import MIB
 
@@ -121,4 +122,4 @@ def _meant(number: int, unit: str) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count / MIB:,.1f}".removesuffix(".0") + " MiB" if count >= MIB // 10 else f"{count:,} bytes"
+    return mib(count) if count >= MIB // 10 else f"{count:,} bytes"

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from floodplain.byte_amount import mib
 from floodplain.quantity import MIB
 from floodplain.raster.bill import Bill
-from floodplain.raster.two_pools import mib
 
 _LEAST_BYTES = MIB
 """What is less is in the first bin: on a logarithmic axis it has no place."""

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import yaml
 
 from floodplain.admission.annotations import ENGINE, ESTIMATE, IMAGES, MEGAPIXELS, OPTIONS, PEAK
+from floodplain.byte_amount import mib
 from floodplain.problem import ABSENT, Problem, ProblemsError
 from floodplain.quantity import MIB
-from floodplain.raster.two_pools import mib
 from floodplain.sizing.workload import LONGEST_ESTIMATE, Engine
 
 _OF_ODM = (IMAGES, OPTIONS, MEGAPIXELS)

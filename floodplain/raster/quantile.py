@@ -13,9 +13,9 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from floodplain.byte_amount import mib
 from floodplain.problem import RuleError
 from floodplain.raster.sketch import RELATIVE_ERROR, buckets, maximum, sketch_of
-from floodplain.raster.two_pools import mib
 
 CONFIDENCE = 0.95
 FACTOR = 1.1

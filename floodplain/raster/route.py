@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from floodplain.byte_amount import mib
 from floodplain.raster.terms import Estimate
-from floodplain.raster.two_pools import TwoPools, mib
+from floodplain.raster.two_pools import TwoPools
 
 CACHE = "block cache"
 """Name of the term that the pools count too: GDAL has one cache a process, and the pools keep it free."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, pstdev
 
+from floodplain.byte_amount import mib
 from floodplain.problem import RuleError
 from floodplain.quantity import MIB
 from floodplain.raster import concurrency
@@ -16,7 +17,7 @@ from floodplain.raster.gdal_cache import lint, pinned
 from floodplain.raster.peaks import LayerPeaks, Task, layer_peaks
 from floodplain.raster.quantile import Quantile, quantile_of
 from floodplain.raster.record import Record
-from floodplain.raster.two_pools import BASELINE_BYTES, CACHE_BYTES, TwoPools, mib
+from floodplain.raster.two_pools import BASELINE_BYTES, CACHE_BYTES, TwoPools
 from floodplain.raster.worker import HEADROOM, WorkerMemory, slot_bytes, slots_within
 
 SLOTS = 8

@@ -24,7 +24,7 @@ def stack_keys(sized: SizedWorker) -> dict[str, Any]:
     else:
         small["taskPeak"] = mebibytes(worker.marginal_bytes - worker.cache_in_marginal_bytes)
     if pools.given_threshold_bytes is not None:
-        small["threshold"] = mebibytes(pools.given_threshold_bytes)
+        small["threshold"] = mebibytes_within(pools.given_threshold_bytes)
     keys: dict[str, Any] = {
         "small": small,
         "big": {"taskPeak": mebibytes(max(sized.largest_bytes, sized.peak.bytes))},
@@ -53,5 +53,10 @@ def _flow_style(value: Any) -> str:
 
 
 def mebibytes(count: int) -> str:
-    """Whole ones, rounded up."""
+    """Whole ones, rounded up: for what has to have room."""
     return f"{max(1, -(-count // MIB))}Mi"
+
+
+def mebibytes_within(count: int) -> str:
+    """Whole ones, rounded down: for a limit of what may come in."""
+    return f"{max(1, count // MIB)}Mi"

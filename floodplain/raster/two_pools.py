@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
+from floodplain.byte_amount import mib
 from floodplain.problem import Problem, ProblemsError
 from floodplain.quantity import GIB, MIB
 from floodplain.raster.counted import LEAST_BYTES, count_problem, idle_processes
@@ -155,8 +156,3 @@ def _fixed_text(pools: TwoPools) -> str:
     agent = f" + agent {mib(pools.agent_bytes)}" if pools.agent_bytes else ""
     each = f"(baseline {mib(pools.baseline_bytes)} + cache {mib(pools.cache_bytes)})"
     return f"{mib(pools.fixed_bytes)} = {pools.processes} x {each}{agent}"
-
-
-def mib(count: float) -> str:
-    """`546 MiB`, `0.5 MiB`: bytes for messages, at most one decimal."""
-    return f"{count / MIB:,.1f}".removesuffix(".0") + " MiB"

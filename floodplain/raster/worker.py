@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 
+from floodplain.byte_amount import mib
 from floodplain.problem import Problem, ProblemsError
 from floodplain.quantity import MIB
 from floodplain.raster.counted import LEAST_BYTES, count_problem, idle_processes
 from floodplain.raster.terms import Term
-from floodplain.raster.two_pools import BASELINE_BYTES, CACHE_BYTES, TwoPools, mib
+from floodplain.raster.two_pools import BASELINE_BYTES, CACHE_BYTES, TwoPools
 
 HEADROOM = 1.3
 Z_P99 = 2.3263

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from floodplain.quantity import MIB, from_bytes
+from floodplain.byte_amount import mib
+from floodplain.quantity import from_bytes
 from floodplain.raster.quantile import Quantile
 from floodplain.raster.sized_worker import SizedWorker
-from floodplain.raster.stack_keys import mebibytes, stack_entry, stack_keys
-from floodplain.raster.two_pools import TwoPools, mib
+from floodplain.raster.stack_keys import mebibytes, mebibytes_within, stack_entry, stack_keys
+from floodplain.raster.two_pools import TwoPools
 from floodplain.sizing.explain import Explanation, Row, Section
 
 
@@ -58,8 +59,8 @@ def route_options(pools: TwoPools) -> str:
     """The pools as options of `raster route`; what is no whole MiB is rounded to the safe side."""
     given = {
         "--slots": str(pools.slots),
-        "--small-memory": f"{pools.small_limit_bytes // MIB}Mi",
-        "--big-memory": f"{pools.big_limit_bytes // MIB}Mi",
+        "--small-memory": mebibytes_within(pools.small_limit_bytes),
+        "--big-memory": mebibytes_within(pools.big_limit_bytes),
         "--baseline": mebibytes(pools.baseline_bytes),
         "--cache": mebibytes(pools.cache_bytes),
     }
@@ -68,7 +69,7 @@ def route_options(pools: TwoPools) -> str:
     if pools.agent_bytes:
         given["--agent"] = mebibytes(pools.agent_bytes)
     if pools.given_threshold_bytes is not None:
-        given["--threshold"] = f"{max(1, pools.given_threshold_bytes // MIB)}Mi"
+        given["--threshold"] = mebibytes_within(pools.given_threshold_bytes)
     return " ".join(f"{option} {value}" for option, value in given.items())
 
 

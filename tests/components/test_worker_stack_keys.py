@@ -40,7 +40,9 @@ def test_the_keys_make_the_worker_that_was_sized(wishes: Wishes) -> None:
     more = found.small_limit_bytes - wanted.small_limit_bytes - wanted.processes * CURL_CACHE
     assert 0 <= more <= 2 * wanted.slots * MIB
     assert 0 <= found.slot_budget_bytes - wanted.slot_budget_bytes <= 2 * MIB
-    assert 0 <= found.threshold_bytes - wanted.threshold_bytes <= 2 * MIB
+    # One that was given is rounded down: what it let in before, and no more.
+    given = wanted.given_threshold_bytes
+    assert found.given_threshold_bytes == (None if given is None else given // MIB * MIB)
     assert 0 <= found.big_budget_bytes - wanted.big_budget_bytes <= 3 * MIB
     same = ("slots", "processes", "cache_bytes", "agent_bytes")
     assert [getattr(found, name) for name in same] == [getattr(wanted, name) for name in same]

@@ -9,7 +9,7 @@ import pytest
 
 from components.cluster import ClusterVersions
 from components.pool_document import pool_document
-from floodplain.doctor.amount import amount
+from floodplain.byte_amount import amount
 from floodplain.doctor.api import connect
 from floodplain.doctor.examine import examine
 from floodplain.doctor.finding import Finding

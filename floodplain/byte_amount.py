@@ -1,4 +1,4 @@
-"""Measured bytes and counts for people: three digits and a unit. Not for what is compared or written into a pod."""
+"""Bytes and counts for people. Not for what is compared or written into a pod: that is `quantity`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from floodplain.quantity import GIB, MIB
 
 
 def amount(count: int) -> str:
-    """`372.1 GiB`, `512 MiB`, `1.5 MiB`, `800 bytes`."""
+    """`372.1 GiB`, `512 MiB`, `1.5 MiB`, `800 bytes`: in the unit that suits the size."""
     if count < 0:
         return f"-{amount(-count)}"
     if count < MIB:
@@ -14,6 +14,11 @@ def amount(count: int) -> str:
     if count >= 10 * GIB:
         return f"{count / GIB:.1f} GiB"
     return f"{count // MIB} MiB" if count % MIB == 0 else f"{count / MIB:.1f} MiB"
+
+
+def mib(count: float) -> str:
+    """`546 MiB`, `0.5 MiB`, `1,600 MiB`: always in MiB, for what stands beside each other; at most one decimal."""
+    return f"{count / MIB:,.1f}".removesuffix(".0") + " MiB"
 
 
 def counted(count: int, thing: str) -> str:
