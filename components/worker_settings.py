@@ -42,6 +42,9 @@ from .worker_names import BIG, FIGURES, LABELS, OWN_VARIABLES, PREFIX, SMALL
 _NAMED = re.compile(rf"\$(?:\$|\({PREFIX}([^()]*)\))")
 """One of our variables in a text, as Kubernetes expands it, or `$$`, which is a dollar sign."""
 
+_OFF = ("FALSE", "NO", "OFF", "0")
+"""GDAL takes every other text for yes (CPLTestBool)."""
+
 Environment = Annotated[dict[VariableName, str], SEVERAL_LINES]
 
 
@@ -143,6 +146,12 @@ def _owned(env: Mapping[str, str], above: tuple[str, ...]) -> Iterator[RuleError
             yield RuleError(f"is set from gdal.cache{read}", "set gdal.cache, with its unit", where, value)
         elif name in OWN_VARIABLES:
             yield RuleError(f"is set from {OWN_VARIABLES[name]}", f"set {OWN_VARIABLES[name]}", where, value)
+        elif name == "VSI_CACHE" and value.upper() not in _OFF:
+            rule = "is a cache for each open file (25 MB unless VSI_CACHE_SIZE is set), which no memory is counted for"
+            yield RuleError(rule, "remove it; gdal.curlCache is one a process and counted", where, value)
+        elif name == "GLIBC_TUNABLES" and "glibc.malloc." in value:
+            rule = "sets malloc, and so would win over malloc.arenas and malloc.trimThreshold"
+            yield RuleError(rule, "leave glibc.malloc out of it and set malloc", where, value)
         elif name.startswith(PREFIX):
             yield RuleError("follows from the figures of the pools", "remove it", where, value)
 

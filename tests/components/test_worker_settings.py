@@ -195,6 +195,15 @@ CACHES: list[tuple[Any, list[str]]] = [
             "small.env.FLOODPLAIN_RASTER_SLOTS: '9' follows from the figures of the pools; remove it",
         ],
     ),
+    (
+        {"env": {"VSI_CACHE": "yes", "GLIBC_TUNABLES": "glibc.cpu.x86_ibt=on:glibc.malloc.arena_max=9"}},
+        [
+            "env.VSI_CACHE: 'yes' is a cache for each open file (25 MB unless VSI_CACHE_SIZE is set), which no memory is"
+            " counted for; remove it; gdal.curlCache is one a process and counted",
+            "env.GLIBC_TUNABLES: 'glibc.cpu.x86_ibt=on:glibc.malloc.arena_max=9' sets malloc, and so would win over"
+            " malloc.arenas and malloc.trimThreshold; leave glibc.malloc out of it and set malloc",
+        ],
+    ),
 ]
 
 OTHERS: list[tuple[Any, list[str]]] = [
@@ -354,6 +363,11 @@ def test_a_cache_in_a_wrong_unit_or_shared_by_processes_is_refused(changes: Any,
 @pytest.mark.parametrize(("changes", "told"), OTHERS)
 def test_other_wrong_settings_are_told_with_a_remedy(changes: Any, told: list[str]) -> None:
     assert problems(changes) == told
+
+
+def test_variables_that_take_no_memory_are_ones_own() -> None:
+    env = {"VSI_CACHE": "off", "GLIBC_TUNABLES": "glibc.cpu.x86_ibt=on"}
+    assert WorkerPoolsSettings.model_validate({"workers": workers({"env": env})}).workers.env == env
 
 
 def test_a_protected_stack_names_the_image_by_digest() -> None:
