@@ -198,8 +198,8 @@ CACHES: list[tuple[Any, list[str]]] = [
     (
         {"env": {"VSI_CACHE": "yes", "GLIBC_TUNABLES": "glibc.cpu.x86_ibt=on:glibc.malloc.arena_max=9"}},
         [
-            "env.VSI_CACHE: 'yes' is a cache for each open file (25 MB unless VSI_CACHE_SIZE is set), which no memory is"
-            " counted for; remove it; gdal.curlCache is one a process and counted",
+            "env.VSI_CACHE: 'yes' is a cache for each open file (25 MB unless VSI_CACHE_SIZE is set), which no memory"
+            " is counted for; remove it; gdal.curlCache is one a process and counted",
             "env.GLIBC_TUNABLES: 'glibc.cpu.x86_ibt=on:glibc.malloc.arena_max=9' sets malloc, and so would win over"
             " malloc.arenas and malloc.trimThreshold; leave glibc.malloc out of it and set malloc",
         ],
