@@ -17,11 +17,10 @@ from floodplain.quantity import QuantityText, from_bytes, to_bytes
 from floodplain.rules import RuledSettings, rule
 from floodplain.settings_path import Location
 
-from .cluster import ClusterVersions
+from .described_pools import DescribedPools
 from .pool_choices import GuardrailMode
-from .pool_document import pool_document
 from .pool_names import LabelKey, LabelValue, PoolName, Taint
-from .swap_pool import SwapPool, room_problems
+from .swap_pool import SwapPool
 
 KUBE_SYSTEM = "kube-system"
 
@@ -91,14 +90,12 @@ class PoolGuardrail(RuledSettings):
         return to_bytes(self.largest_allocatable) - to_bytes(self.headroom)
 
 
-class GuardrailsSettings(RuledSettings):
+class GuardrailsSettings(DescribedPools):
     """What `Guardrails` takes: pools as `SwapNodePool` takes them, and facts about others that something else makes.
 
     `unsized` says what to do about a pod of any pool that should have been sized and was not.
     """
 
-    cluster: ClusterVersions | None = None
-    pools: tuple[SwapPool, ...] = ()
     others: tuple[PoolGuardrail, ...] = ()
     exempt_namespaces: tuple[Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")], ...] = ()
     daemon_set_controllers: tuple[UserName, ...] = Field(default=DAEMON_SET_CONTROLLERS, min_length=1)
@@ -113,28 +110,14 @@ class GuardrailsSettings(RuledSettings):
     @property
     def guardrails(self) -> tuple[PoolGuardrail, ...]:
         """What admission must know of every pool: the derived ones first, each list in its order."""
-        cluster = self.cluster
-        derived = (
-            [guardrail_of(pool_document(pool, cluster), pool.guardrails) for pool in self.pools] if cluster else []
-        )
-        return (*derived, *self.others)
+        made = zip(self.derived_documents, self.pools, strict=False)
+        return (*(guardrail_of(document, pool.guardrails) for document, pool in made), *self.others)
 
     @rule("pools", "others", "unsized")
     def _something_is_guarded(self) -> Iterator[RuleError]:
         if not self.pools and not self.others and self.unsized is GuardrailMode.OFF:
             remedy = "list the pools as SwapNodePool takes them; under others those that something else makes"
             yield RuleError("is empty, as is others, so nothing would be guarded", remedy, ("pools",))
-
-    @rule("cluster", "pools")
-    def _figures_can_be_derived(self) -> Iterator[RuleError]:
-        if self.pools and self.cluster is None:
-            remedy = "give the one that SwapNodePool gets"
-            yield RuleError("is needed with pools, whose memory depends on it", remedy, ("cluster",))
-
-    @rule("cluster", each="pools")
-    def _every_node_has_room_for_a_job(self, pool: SwapPool) -> Iterator[RuleError]:
-        if self.cluster is not None:
-            yield from room_problems(pool, self.cluster.vm_memory_overhead_percent)
 
     @rule("pools", "others")
     def _pools_differ(self) -> Iterator[RuleError]:

@@ -12,18 +12,16 @@ from typing import Annotated
 
 from floodplain.pools import PoolDocument, PoolDocumentError, dump, read
 from floodplain.problem import RuleError
-from floodplain.rules import RuledSettings, rule
+from floodplain.rules import rule
 from floodplain.settings import SEVERAL_LINES
 
-from .cluster import ClusterVersions
+from .described_pools import DescribedPools
 from .image_digest import ImageDigest
-from .pool_document import pool_document
 from .sizing_names import POOLS_KEY, SETTINGS_KEY
 from .sizing_settings import SizingServiceSettings
-from .swap_pool import SwapPool, room_problems
 
 
-class SizingInstallation(RuledSettings):
+class SizingInstallation(DescribedPools):
     """What `SizingService` takes: pools as `SwapNodePool` takes them, and documents of those that something else makes.
 
     No store is set up yet, so that there is no database address here: one with a password in it is refused as a key
@@ -31,8 +29,6 @@ class SizingInstallation(RuledSettings):
     """
 
     image: ImageDigest
-    cluster: ClusterVersions | None = None
-    pools: tuple[SwapPool, ...] = ()
     documents: Annotated[str, SEVERAL_LINES] = ""
     sizing: SizingServiceSettings = SizingServiceSettings()
 
@@ -41,17 +37,6 @@ class SizingInstallation(RuledSettings):
         if not self.pools and not self.documents.strip():
             remedy = "list the pools as SwapNodePool takes them; as documents those that something else makes"
             yield RuleError("is empty, as is documents, so nothing could be planned", remedy, ("pools",))
-
-    @rule("cluster", "pools")
-    def _documents_can_be_made(self) -> Iterator[RuleError]:
-        if self.pools and self.cluster is None:
-            remedy = "give the one that SwapNodePool gets"
-            yield RuleError("is needed with pools, whose memory depends on it", remedy, ("cluster",))
-
-    @rule("cluster", each="pools")
-    def _every_node_has_room_for_a_job(self, pool: SwapPool) -> Iterator[RuleError]:
-        if self.cluster is not None:
-            yield from room_problems(pool, self.cluster.vm_memory_overhead_percent)
 
     @rule("documents")
     def _documents_can_be_read(self) -> Iterator[RuleError]:
@@ -82,9 +67,7 @@ class SizingInstallation(RuledSettings):
     @cached_property
     def pool_documents(self) -> tuple[PoolDocument, ...]:
         """Every pool that jobs may be planned for."""
-        cluster = self.cluster
-        derived = [pool_document(pool, cluster) for pool in self.pools] if cluster else []
-        return (*derived, *_read(self.documents))
+        return (*self.derived_documents, *_read(self.documents))
 
     def files(self) -> dict[str, str]:
         """What the service reads, by file name. Of the settings only what differs from its own defaults."""

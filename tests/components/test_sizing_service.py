@@ -271,8 +271,8 @@ def test_several_faults_are_told_by_their_paths(render: Any) -> None:
     with pytest.raises(InputPropertiesError) as caught:
         render(lambda: SizingService("s", wrong))
     assert [error["property_path"] for error in caught.value.errors or []] == [
-        "image",
         "pools[0].limits.memory",
+        "image",
         "sizing.replicas",
         "sizing.namespace",
     ]
